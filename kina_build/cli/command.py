@@ -1,0 +1,180 @@
+"""How a function becomes a command: common options, errors to exit codes, up-to-date re-runs."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from kina_build.cli import options
+from kina_build.cli.console import Console
+from kina_build.errors import KinaError
+
+if TYPE_CHECKING:
+    from kina_build.config import Settings
+    from kina_build.manifest import Job
+
+Show = Callable[[dict[str, Any], Console], None]
+"""Print a report for people: the same dictionary that --json prints."""
+
+COMMON = {
+    "config": (options.Config, None),
+    "json": (options.Json, False),
+    "quiet": (options.Quiet, False),
+    "verbose": (options.Verbose, False),
+    "force": (options.Force, False),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What every command is handed first: the console, the settings, up-to-date checks."""
+
+    console: Console
+    config: Path | None = None
+    force: bool = False
+
+    @functools.cached_property
+    def settings(self) -> Settings:
+        """Read kina.toml on first use.
+
+        Raises:
+            ConfigError: as load_settings.
+        """
+        from kina_build.config import load_settings
+
+        return load_settings(self.config)
+
+    def stage(
+        self,
+        command: str,
+        *,
+        inputs: Sequence[Path],
+        outputs: Sequence[Path],
+        show: Show,
+        params: Mapping[str, Any] | None = None,
+    ) -> Stage:
+        """Start a stage that writes outputs; its options and settings shape them."""
+        from kina_build.manifest import Job
+
+        return Stage(self, Job(command, inputs, outputs, params or {}), show)
+
+    def report(self, report: Mapping[str, Any], show: Show, exit_code: int = 0) -> None:
+        """Print a report, as JSON or for people, and leave with its exit code."""
+        if self.console.json:
+            self.console.document(report)
+        else:
+            show(dict(report), self.console)
+        if exit_code:
+            raise typer.Exit(exit_code)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One run of a command that writes files and leaves a manifest beside them."""
+
+    run: Run
+    job: Job
+    show: Show = field(repr=False)
+
+    def up_to_date(self) -> bool:
+        """Print the earlier report again when nothing changed; True means: stop here."""
+        past = None if self.run.force else self.job.current()
+        if past is None:
+            return False
+        self.run.console.say(f"{self.job.outputs[0]}: up to date (--force redoes it)")
+        self.run.report(past.report, self.show, past.exit_code)
+        return True
+
+    def finish(
+        self,
+        report: Mapping[str, Any],
+        *,
+        exit_code: int = 0,
+        packages: Sequence[str] = (),
+        models: Mapping[str, str] | None = None,
+    ) -> None:
+        """Write the manifest, then print the report."""
+        self.job.record(report, exit_code=exit_code, packages=packages, models=models)
+        from kina_build.jsonl import STREAM
+
+        if STREAM in self.job.outputs:  # stdout holds the data itself
+            if exit_code:
+                raise typer.Exit(exit_code)
+            return
+        self.run.report(report, self.show, exit_code)
+
+
+def command(
+    app: typer.Typer, name: str, *, example: str
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a function as a command of an app.
+
+    The function's first parameter is the Run; the common options (--config, --json, -q,
+    -v, --force) are added behind its own. Its docstring is the help, to which the
+    example is appended.
+
+    Args:
+        app: the Typer app.
+        name: the command's name.
+        example: one full command line that works on the demo's files.
+    """
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(function, eval_str=True)
+        own = list(signature.parameters.values())[1:]
+        common = [
+            inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for key, (annotation, default) in COMMON.items()
+        ]
+
+        @functools.wraps(function)
+        def call(**arguments: Any) -> None:
+            given = {key: arguments.pop(key) for key in COMMON}
+            console = Console(json=given["json"], quiet=given["quiet"], verbose=given["verbose"])
+            with_errors_shown(
+                console, lambda: function(Run(console, given["config"], given["force"]), **arguments)
+            )
+
+        keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
+        call.__signature__ = inspect.Signature([*keyword, *common])  # type: ignore[attr-defined]
+        call.__annotations__ = {p.name: p.annotation for p in (*keyword, *common)}
+        help_text = inspect.cleandoc(function.__doc__ or "") + f"\n\nExample: `{example}`"
+        app.command(name, help=help_text)(call)
+        return function
+
+    return register
+
+
+def with_errors_shown(console: Console, work: Callable[[], None]) -> None:
+    """Run a command's body; expected failures become one line and an exit code."""
+    try:
+        work()
+    except KinaError as error:
+        if console.verbose:
+            traceback.print_exc()
+        console.error(error)
+        raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        console.error(KinaError("interrupted"))
+        raise typer.Exit(130) from None
+    except BrokenPipeError:  # the reader of our stdout went away: nothing to say, nobody to tell
+        sys.stderr.close()
+        raise typer.Exit(0) from None
+    except (typer.Exit, typer.Abort):
+        raise
+    except Exception as error:  # noqa: BLE001  the last line of defence: users never see a traceback unasked
+        if console.verbose:
+            traceback.print_exc()
+        fault = f"{type(error).__name__}: {error}"
+        console.error(
+            KinaError(f"a fault in kina itself: {fault}", hint="run again with -v and report what it prints")
+        )
+        raise typer.Exit(KinaError.exit_code) from None

@@ -1,0 +1,83 @@
+"""Data on stdout, talk on stderr: tables, one JSON document, progress bars, errors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from kina_build.errors import KinaError
+from kina_build.progress import Progress, silent
+
+
+@dataclass(frozen=True)
+class Console:
+    """Say things where they belong; knows whether the user wants JSON, quiet or detail."""
+
+    json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+    def say(self, message: str) -> None:
+        """Tell the user something that is not data (stderr; nothing with -q)."""
+        if not self.quiet:
+            print(message, file=sys.stderr)
+
+    def warn(self, message: str) -> None:
+        """Tell the user something that -q must not hide (stderr)."""
+        print(f"warning: {message}", file=sys.stderr)
+
+    def error(self, error: KinaError) -> None:
+        """Print an expected failure and its hint (stderr)."""
+        print(f"error: {error.message}", file=sys.stderr)
+        if error.hint:
+            print(f"hint: {error.hint}", file=sys.stderr)
+
+    def document(self, value: Mapping[str, Any]) -> None:
+        """Print the one JSON document of a run (stdout)."""
+        from kina_build.jsonl import dump_document
+
+        sys.stdout.write(dump_document(value))
+
+    def line(self, text: str = "") -> None:
+        """Print one line of human-readable data (stdout)."""
+        print(text)
+
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Print a table (stdout); columns whose cells are all numbers align right."""
+        from rich import box
+        from rich.console import Console as RichConsole
+        from rich.table import Table
+
+        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+        for index, column in enumerate(columns):
+            numeric = all(isinstance(row[index], int | float) for row in rows)
+            table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*map(_cell, row))
+        out = RichConsole(markup=False, highlight=False, soft_wrap=False)
+        # a pipe has no width: never fold a table for one
+        out.print(table, width=None if out.is_terminal else max(out.width, 160))
+
+    @contextmanager
+    def progress(self, label: str) -> Iterator[Progress]:
+        """Show a bar on stderr while long work runs; nothing off a terminal or with -q."""
+        if self.quiet or not sys.stderr.isatty():
+            yield silent
+            return
+        from rich.console import Console as RichConsole
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Bar(*columns, console=RichConsole(stderr=True), transient=True) as bar:
+            task = bar.add_task(label, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return "" if value is None else str(value)

@@ -1,0 +1,52 @@
+"""Compose `kina` from its command groups: the only place that knows both packages."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from kina_build import __version__
+from kina_build.cli.command import Run, command
+from kina_build.cli.console import Console
+
+app = typer.Typer(
+    name="kina",
+    help="Build, certify, review, release and score knowledge benchmarks.",
+    no_args_is_help=True,
+    rich_markup_mode=None,  # importing rich costs more than all the rest of kina --help
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"kina-build {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def kina(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Build, certify, review, release and score knowledge benchmarks."""
+
+
+@command(app, "config", example="kina config --json")
+def config(run: Run) -> None:
+    """Print every number that shapes the results, with its value and meaning."""
+    run.report(run.settings.model_dump(mode="json"), _show_config)
+
+
+def _show_config(report: dict[str, Any], console: Console) -> None:
+    rows = [[f"{section}.{key}", value] for section, table in report.items() for key, value in table.items()]
+    console.table("settings", ["key", "value"], [[key, str(value)] for key, value in rows])
+
+
+def run() -> None:
+    """Start the command line (the console script)."""
+    app()

@@ -1,0 +1,22 @@
+"""Options that mean one thing on every command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", help="Settings file; default: the nearest kina.toml upward."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but data and errors.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show tracebacks and details.")]
+Force = Annotated[bool, typer.Option("--force", help="Redo the work although it is up to date.")]
+
+Pool = Annotated[Path, typer.Argument(help="Items: a pool.jsonl as `kina import` writes it; '-' for stdin.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Take only the first N records, by id.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random in this command.")]

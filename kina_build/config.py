@@ -1,0 +1,142 @@
+"""Every number of the build, once: default, unit, source. `kina.toml` overrides them.
+
+The numbers of the review side live in `review/rubric.py`; its table of kina.toml is
+carried here unread.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from kina_build.errors import ConfigError
+from kina_build.jsonl import describe
+
+CONFIG_NAME = "kina.toml"
+
+
+class Section(BaseModel):
+    """Base of every table of kina.toml: frozen, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+SectionType = TypeVar("SectionType", bound=Section)
+
+
+class ItemRules(Section):
+    """Numbers of import, check and triage: table [items]."""
+
+
+class DedupRules(Section):
+    """Numbers of the near-duplicate search: table [dedup]."""
+
+
+class SupportRules(Section):
+    """Numbers of item-to-anchor support: table [support]."""
+
+
+class SelectionRules(Section):
+    """Numbers of selection and certificate: table [selection]."""
+
+
+class ReleaseRules(Section):
+    """Numbers of the exported splits: table [release]."""
+
+
+class ScoringRules(Section):
+    """Numbers of model runs and scoring: table [scoring]."""
+
+
+class RankingRules(Section):
+    """Numbers of leaderboards: table [ranking]."""
+
+
+class Settings(Section):
+    """The resolved page of numbers."""
+
+    items: ItemRules = ItemRules()
+    dedup: DedupRules = DedupRules()
+    support: SupportRules = SupportRules()
+    selection: SelectionRules = SelectionRules()
+    release: ReleaseRules = ReleaseRules()
+    scoring: ScoringRules = ScoringRules()
+    ranking: RankingRules = RankingRules()
+    review: dict[str, Any] = Field(default_factory=dict)
+    """Table [review], checked by review/rubric.py."""
+
+
+def find_config(start: Path) -> Path | None:
+    """Return the nearest kina.toml in a folder or above it."""
+    for folder in (start, *start.parents):
+        if (folder / CONFIG_NAME).is_file():
+            return folder / CONFIG_NAME
+    return None
+
+
+def load_settings(path: Path | None = None) -> Settings:
+    """Read settings from a file, else from the nearest kina.toml, else the defaults.
+
+    Raises:
+        ConfigError: unreadable file, bad TOML, unknown key or bad value; names the key.
+    """
+    found = path or find_config(Path.cwd())
+    return Settings() if found is None else parse_settings(_read_toml(found), str(found))
+
+
+def parse_settings(table: dict[str, Any], origin: str = CONFIG_NAME) -> Settings:
+    """Check a parsed kina.toml.
+
+    Raises:
+        ConfigError: unknown key (with the nearest known one as hint) or bad value.
+    """
+    return check_section(Settings, table, origin)
+
+
+def check_section(model: type[SectionType], table: dict[str, Any], origin: str) -> SectionType:
+    """Validate one table of settings; `origin` starts each message.
+
+    Raises:
+        ConfigError: as parse_settings.
+    """
+    try:
+        return model.model_validate(table)
+    except ValidationError as error:
+        unknown = [".".join(map(str, e["loc"])) for e in error.errors() if e["type"] == "extra_forbidden"]
+        lines = [text.replace("Extra inputs are not permitted", "unknown key") for text in describe(error)]
+        raise ConfigError(
+            "\n".join(f"{origin}: {text}" for text in lines),
+            hint=_nearest(unknown, model) if unknown else "`kina config` prints every key with its value",
+        ) from None
+
+
+def known_keys(model: type[BaseModel], prefix: str = "") -> list[str]:
+    """List the dotted keys of a settings model."""
+    keys: list[str] = []
+    for name, info in model.model_fields.items():
+        nested = info.annotation
+        if isinstance(nested, type) and issubclass(nested, BaseModel):
+            keys += [prefix + name, *known_keys(nested, f"{prefix}{name}.")]
+        else:
+            keys.append(prefix + name)
+    return keys
+
+
+def _nearest(unknown: list[str], model: type[BaseModel]) -> str:
+    near = [m for key in unknown for m in difflib.get_close_matches(key, known_keys(model), n=1, cutoff=0.5)]
+    return f"did you mean {', '.join(near)}?" if near else "`kina config` prints every key"
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: {error}") from None

@@ -1,0 +1,1 @@
+"""Near-duplicates and contamination: vectors, neighbours, evidence, decisions."""

@@ -1,0 +1,64 @@
+"""The few kinds of expected failure, each with a message, a hint and an exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+SHOWN_FAULTS = 20
+"""Row faults printed before the rest is only counted."""
+
+
+class KinaError(Exception):
+    """Report an expected failure: one line for people, a hint, an exit code."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(KinaError):
+    """Say that the options, taken together, ask for something impossible."""
+
+
+class ConfigError(KinaError):
+    """Say that kina.toml or the environment cannot be used."""
+
+
+class InputError(KinaError):
+    """Say that a file is missing, unreadable or malformed."""
+
+
+class Refusal(KinaError):
+    """Say that the data was read and found wanting (gate, quota, certificate, audit)."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True)
+class RowFault:
+    """Locate one fault in a file."""
+
+    file: str
+    line: int
+    """1-based line of the row's first character."""
+    message: str
+    """What is wrong, starting with the field's dotted path where one is known."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.message}"
+
+
+class RowErrors(InputError):
+    """Report all faulty rows of a file at once."""
+
+    def __init__(self, faults: Sequence[RowFault], *, hint: str = "") -> None:
+        shown = [str(fault) for fault in faults[:SHOWN_FAULTS]]
+        if len(faults) > SHOWN_FAULTS:
+            shown.append(f"... and {len(faults) - SHOWN_FAULTS} more faulty rows")
+        super().__init__("\n".join(shown), hint=hint)
+        self.faults = tuple(faults)

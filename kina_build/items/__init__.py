@@ -1,0 +1,1 @@
+"""Items: what a question is, how it is read, and what is wrong with it."""

@@ -1,0 +1,210 @@
+"""Typed JSON and JSON Lines in and out: file:line errors, "-" streams, atomic writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from kina_build.errors import InputError, RowErrors, RowFault
+
+Record = TypeVar("Record", bound=BaseModel)
+
+STREAM = Path("-")
+"""The path that means standard input or standard output."""
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a whole file, or standard input for "-".
+
+    Raises:
+        InputError: the file is missing, a directory, or unreadable.
+    """
+    if path == STREAM:
+        return sys.stdin.buffer.read()
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file", hint="check the path and the folder you are in") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder, not a file") from None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 file, without its byte order mark.
+
+    Raises:
+        InputError: missing or empty file, or a byte that is not UTF-8 (its offset is named).
+    """
+    raw = read_bytes(path)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # utf-8-sig counts from behind the mark
+        offset = error.start + (3 if raw.startswith(b"\xef\xbb\xbf") else 0)
+        raise InputError(f"{path}: byte {offset} is not UTF-8", hint="save the file as UTF-8") from None
+    if not text.strip():
+        raise InputError(f"{path}: the file is empty")
+    return text
+
+
+def iter_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number, object) for each non-blank line of a JSON Lines file.
+
+    Raises:
+        RowErrors: lines that are not JSON objects; all of them, raised after the last line.
+    """
+    faults: list[RowFault] = []
+    # only "\n" ends a JSON line: splitlines() would also cut at U+0085 and U+2028 inside strings
+    for line, text in enumerate(read_text(path).split("\n"), start=1):
+        if not text.strip():
+            continue
+        try:
+            row = json.loads(text)
+        except json.JSONDecodeError as error:
+            faults.append(RowFault(str(path), line, f"column {error.colno}: {error.msg}"))
+            continue
+        if isinstance(row, dict):
+            yield line, row
+        else:
+            faults.append(RowFault(str(path), line, "not a JSON object"))
+    if faults:
+        raise RowErrors(faults, hint="each line must be one JSON object")
+
+
+def read_records(path: Path, model: type[Record]) -> list[Record]:
+    """Read a JSON Lines file into records of one model.
+
+    Raises:
+        InputError: missing or empty file.
+        RowErrors: malformed or invalid rows, each with file:line and the field's path.
+    """
+    records: list[Record] = []
+    faults: list[RowFault] = []
+    try:
+        for line, row in iter_rows(path):
+            try:
+                records.append(model.model_validate(row))
+            except ValidationError as error:
+                faults.extend(RowFault(str(path), line, text) for text in describe(error))
+    except RowErrors as error:
+        faults.extend(error.faults)
+    if faults:
+        faults.sort(key=lambda fault: fault.line)
+        raise RowErrors(faults, hint=f"each line must be a JSON object of kind {model.__name__}")
+    return records
+
+
+def read_json(path: Path) -> Any:
+    """Read one JSON document.
+
+    Raises:
+        InputError: missing, empty or malformed file, with line and column.
+    """
+    try:
+        return json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}: column {error.colno}: {error.msg}") from None
+
+
+def read_document(path: Path, model: type[Record]) -> Record:
+    """Read one JSON document into a model.
+
+    Raises:
+        InputError: unreadable file or a document that does not fit the model.
+    """
+    try:
+        return model.model_validate(read_json(path))
+    except ValidationError as error:
+        raise InputError("\n".join(f"{path}: {text}" for text in describe(error))) from None
+
+
+def describe(error: ValidationError) -> list[str]:
+    """Turn a validation error into "dotted.path: message" lines."""
+    return [f"{'.'.join(map(str, fault['loc'])) or 'row'}: {fault['msg']}" for fault in error.errors()]
+
+
+def canonical(value: Any) -> str:
+    """Write JSON that is equal byte for byte for equal values (sorted keys, no blanks)."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def dump_line(record: BaseModel | Mapping[str, Any]) -> str:
+    """Write one record as one JSON line; fields that are None are left out of models."""
+    if isinstance(record, BaseModel):
+        return record.model_dump_json(exclude_none=True)
+    return json.dumps(record, ensure_ascii=False, allow_nan=False)
+
+
+def dump_document(value: BaseModel | Mapping[str, Any]) -> str:
+    """Write one document as indented JSON with a final newline."""
+    content = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def write_records(path: Path, records: Iterable[BaseModel | Mapping[str, Any]]) -> int:
+    """Write records as JSON Lines, atomically; return how many."""
+    count = 0
+    with writing(path) as out:
+        for record in records:
+            out.write((dump_line(record) + "\n").encode())
+            count += 1
+    return count
+
+
+def write_document(path: Path, value: BaseModel | Mapping[str, Any]) -> None:
+    """Write one JSON document, atomically."""
+    write_text(path, dump_document(value))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a UTF-8 text file, atomically."""
+    with writing(path) as out:
+        out.write(text.encode())
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing so that it appears whole or not at all.
+
+    The bytes go to a hidden file beside the target, which replaces it only after
+    everything was written and synced. "-" writes to standard output.
+    """
+    if path == STREAM:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    except OSError as error:
+        raise InputError(f"{path}: cannot write: {error.strerror or error}") from None
+    part = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        part.chmod(0o666 & ~_umask())
+        part.replace(path)
+    except BaseException as error:
+        part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise InputError(f"{path}: cannot write: {error.strerror or error}") from None
+        raise
+
+
+def _umask() -> int:
+    # the only way to read the mask is to set it
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

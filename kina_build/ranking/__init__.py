@@ -1,0 +1,1 @@
+"""Ranking: intervals, rank sets and ties, as pure functions over score matrices."""

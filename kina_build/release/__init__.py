@@ -1,0 +1,1 @@
+"""Release: splits, gates, cards and the files that harnesses load."""

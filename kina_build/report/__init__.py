@@ -1,0 +1,1 @@
+"""Report: self-contained HTML pages over the artefacts."""

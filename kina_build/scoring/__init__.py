@@ -1,0 +1,1 @@
+"""Scoring: model runs, letters, universes and triples."""

@@ -1,0 +1,1 @@
+"""Selection under quotas and conflicts, and the certificate of how good it is."""

@@ -1,0 +1,1 @@
+"""Support: how much each item shows of each expert anchor."""

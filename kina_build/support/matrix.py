@@ -1,0 +1,139 @@
+"""The support matrix: how much each item shows of each anchor, in whole numbers.
+
+Scores in [0, 1] are kept as integer levels and anchor weights as integers, so that
+every sum of the selection is exact and no thread count, BLAS or row order can change
+a pick.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kina_build.errors import InputError
+from kina_build.jsonl import writing
+
+SCALE = 1000
+"""Levels a unit of score: a score is known to .001."""
+
+WEIGHT_SUM = 1_000_000
+"""Least sum of the integer weights; keeps objectives below 2^53, exact in float64 too."""
+
+
+@dataclass(frozen=True)
+class SupportMatrix:
+    """Item-by-anchor support with the anchors' weights.
+
+    The score of item q for anchor u is levels[q, u] / scale; the weight mu(u) is
+    weights[u] / weight_unit. Rows are sorted by item_id, columns by anchor_id.
+    """
+
+    item_ids: tuple[str, ...]
+    anchor_ids: tuple[str, ...]
+    levels: NDArray[np.uint16]
+    """Shape (items, anchors), C order, values 0 to scale."""
+    scale: int
+    weights: NDArray[np.int64]
+    """Shape (anchors,), non-negative."""
+    weight_unit: int
+
+    @property
+    def unit(self) -> int:
+        """Return how many integer steps make one unit of the objective."""
+        return self.scale * self.weight_unit
+
+
+def build_matrix(
+    item_ids: Sequence[str],
+    anchor_ids: Sequence[str],
+    scores: NDArray[np.floating],
+    weights: NDArray[np.floating],
+) -> SupportMatrix:
+    """Quantise scores and weights, and sort rows and columns by id.
+
+    Args:
+        item_ids: unique ids, one a row.
+        anchor_ids: unique ids, one a column.
+        scores: shape (items, anchors), each in [0, 1].
+        weights: shape (anchors,), non-negative, sum above 0.
+
+    Raises:
+        InputError: a repeated id, a score outside [0, 1], NaN, or unusable weights.
+    """
+    _check_unique("item_id", item_ids)
+    _check_unique("anchor_id", anchor_ids)
+    if scores.size and not (np.isfinite(scores).all() and scores.min() >= 0 and scores.max() <= 1):
+        raise InputError("a support score is outside [0, 1] or not a number")
+    unit = weight_unit(weights)
+    rows = sorted(range(len(item_ids)), key=item_ids.__getitem__)
+    columns = sorted(range(len(anchor_ids)), key=anchor_ids.__getitem__)
+    levels = np.rint(np.asarray(scores)[np.ix_(rows, columns)] * SCALE).astype(np.uint16)
+    return SupportMatrix(
+        item_ids=tuple(item_ids[row] for row in rows),
+        anchor_ids=tuple(anchor_ids[column] for column in columns),
+        levels=np.ascontiguousarray(levels),
+        scale=SCALE,
+        weights=np.rint(np.asarray(weights, dtype=float)[columns] * unit).astype(np.int64),
+        weight_unit=unit,
+    )
+
+
+def weight_unit(weights: NDArray[np.floating]) -> int:
+    """Return the power of ten that turns weights into integers with sum >= WEIGHT_SUM.
+
+    Raises:
+        InputError: a negative or non-finite weight, or a sum of 0.
+    """
+    total = float(np.sum(weights)) if len(weights) else 0.0
+    if not np.isfinite(weights).all() or np.min(weights, initial=0) < 0 or total <= 0:
+        raise InputError("anchor weights must be non-negative numbers with a positive sum")
+    return int(10 ** max(0, math.ceil(math.log10(WEIGHT_SUM / total))))
+
+
+def write_support(path: Path, matrix: SupportMatrix) -> None:
+    """Write support.npz (uncompressed, no timestamps: equal matrices give equal bytes)."""
+    arrays = {
+        "item_ids": np.array(matrix.item_ids, dtype=np.str_),
+        "anchor_ids": np.array(matrix.anchor_ids, dtype=np.str_),
+        "levels": matrix.levels,
+        "scale": np.int64(matrix.scale),
+        "weights": matrix.weights,
+        "weight_unit": np.int64(matrix.weight_unit),
+    }
+    with writing(path) as out:
+        np.savez(out, **arrays)  # type: ignore[arg-type]
+
+
+def read_support(path: Path) -> SupportMatrix:
+    """Read support.npz.
+
+    Raises:
+        InputError: missing file, or not a support matrix.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return SupportMatrix(
+                item_ids=tuple(stored["item_ids"].tolist()),
+                anchor_ids=tuple(stored["anchor_ids"].tolist()),
+                levels=stored["levels"],
+                scale=int(stored["scale"]),
+                weights=stored["weights"],
+                weight_unit=int(stored["weight_unit"]),
+            )
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file", hint="`kina support` writes it") from None
+    except (KeyError, ValueError, OSError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path}: not a support matrix ({error})", hint="`kina support` writes it") from None
+
+
+def _check_unique(name: str, ids: Sequence[str]) -> None:
+    if len(set(ids)) != len(ids):
+        seen: set[str] = set()
+        repeated = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]
+        raise InputError(f"{name} {repeated!r} stands more than once in the support scores")

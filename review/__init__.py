@@ -1,0 +1,1 @@
+"""Assign, settle, audit and pay the reviewers of a knowledge benchmark."""
