@@ -1,0 +1,83 @@
+"""A call to a model and what came back: the records that are kept of both."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kina_build.config import ChatRules
+from kina_build.jsonl import canonical
+
+Status = Literal[
+    "ok",
+    "refused",
+    "empty",
+    "reasoning_only",
+    "truncated",
+    "timeout",
+    "rate_limited",
+    "server_error",
+    "auth",
+    "bad_request",
+    "not_sent",
+]
+
+ANSWERED: frozenset[str] = frozenset({"ok", "refused", "empty", "reasoning_only", "truncated"})
+"""What the model itself did; every other status is an error and is asked again on resume."""
+
+
+class ChatRequest(BaseModel):
+    """One call: what is asked of which model, and which of its samples this is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str
+    messages: tuple[dict[str, str], ...]
+    """Objects {role, content}, in order."""
+    params: dict[str, Any] = Field(default_factory=dict)
+    """Sent as they are: temperature, max_tokens, seed, ..."""
+    sample: int = 0
+    """0-based; tells apart the k calls of one question. Not sent."""
+
+    @property
+    def key(self) -> str:
+        """Return the sha256 of the request's canonical JSON."""
+        return hashlib.sha256(canonical(self.model_dump(mode="json")).encode()).hexdigest()
+
+
+class ChatReply(BaseModel):
+    """What came back for one request."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    key: str
+    status: Status
+    text: str = ""
+    """The reply as the model wrote it, reasoning that the server splits off excluded."""
+    reasoning: str = ""
+    """Reasoning that the server returned in a field of its own."""
+    finish_reason: str | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    error: str | None = None
+
+    @property
+    def answered(self) -> bool:
+        """Tell whether the model answered, in whatever way, rather than the call failing."""
+        return self.status in ANSWERED
+
+
+def cost_of(replies: Sequence[ChatReply], rules: ChatRules = ChatRules()) -> float:
+    """Return what replies cost, in the currency of the prices."""
+    prompt = sum(reply.prompt_tokens for reply in replies) * rules.prompt_price
+    completion = sum(reply.completion_tokens for reply in replies) * rules.completion_price
+    return (prompt + completion) / 1e6
+
+
+def count_statuses(replies: Sequence[ChatReply]) -> dict[str, int]:
+    """Count replies by status, in a fixed order."""
+    return dict(sorted(Counter(reply.status for reply in replies).items()))
