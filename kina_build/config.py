@@ -22,7 +22,8 @@ CONFIG_NAME = "kina.toml"
 class Section(BaseModel):
     """Base of every table of kina.toml: frozen, unknown keys refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # the docstring under a field becomes its description, which `kina config` prints
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 SectionType = TypeVar("SectionType", bound=Section)
@@ -160,6 +161,18 @@ def check_section(model: type[SectionType], table: dict[str, Any], origin: str) 
             "\n".join(f"{origin}: {text}" for text in lines),
             hint=_nearest(unknown, model) if unknown else "`kina config` prints every key with its value",
         ) from None
+
+
+def explain(settings: BaseModel, prefix: str = "") -> list[tuple[str, Any, str]]:
+    """List every number as (dotted key, value, meaning)."""
+    rows: list[tuple[str, Any, str]] = []
+    for name, info in type(settings).model_fields.items():
+        value = getattr(settings, name)
+        if isinstance(value, BaseModel):
+            rows += explain(value, f"{prefix}{name}.")
+        else:
+            rows.append((prefix + name, value, info.description or ""))
+    return rows
 
 
 def known_keys(model: type[BaseModel], prefix: str = "") -> list[str]:

@@ -103,10 +103,14 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, An
     count = 0
     with writing(path) as out:
         text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
+        plain = csv.writer(text, lineterminator="\n")
+        # the plain writer leaves a lone carriage return bare, and readers then cut the row there
+        quoted = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        plain.writerow(columns)
         for row in rows:
-            writer.writerow([neutral(row.get(column)) for column in columns])
+            cells = [neutral(row.get(column)) for column in columns]
+            writer = quoted if any("\r" in cell for cell in cells if isinstance(cell, str)) else plain
+            writer.writerow(cells)
             count += 1
         text.detach()
     return count

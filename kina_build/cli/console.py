@@ -11,6 +11,9 @@ from typing import Any
 from kina_build.errors import KinaError
 from kina_build.progress import Progress, silent
 
+PIPE_WIDTH = 400
+"""Columns a table may take where stdout is not a terminal."""
+
 
 @dataclass(frozen=True)
 class Console:
@@ -57,9 +60,9 @@ class Console:
             table.add_column(column, justify="right" if numeric else "left", overflow="fold")
         for row in rows:
             table.add_row(*map(_cell, row))
-        out = RichConsole(markup=False, highlight=False, soft_wrap=False)
         # a pipe has no width: never fold a table for one
-        out.print(table, width=None if out.is_terminal else max(out.width, 160))
+        width = None if sys.stdout.isatty() else PIPE_WIDTH
+        RichConsole(markup=False, highlight=False, width=width).print(table)
 
     @contextmanager
     def progress(self, label: str) -> Iterator[Progress]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from kina_build import __version__
+from kina_build.cli import anchors, support
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 
@@ -39,12 +40,13 @@ def kina(
 @command(app, "config", example="kina config --json")
 def config(run: Run) -> None:
     """Print every number that shapes the results, with its value and meaning."""
-    run.report(run.settings.model_dump(mode="json"), _show_config)
+    from kina_build.config import explain
 
+    def show(report: dict[str, Any], console: Console) -> None:
+        rows = [[key, str(value), meaning] for key, value, meaning in explain(run.settings)]
+        console.table("settings", ["key", "value", "meaning"], rows)
 
-def _show_config(report: dict[str, Any], console: Console) -> None:
-    rows = [[f"{section}.{key}", value] for section, table in report.items() for key, value in table.items()]
-    console.table("settings", ["key", "value"], [[key, str(value)] for key, value in rows])
+    run.report(run.settings.model_dump(mode="json"), show)
 
 
 def run() -> None:

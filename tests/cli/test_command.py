@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from kina_build.cli.command import Run, command
+from kina_build.cli.console import Console
+from kina_build.errors import InputError, Refusal
+from kina_build.jsonl import read_text, write_text
+
+runner = CliRunner()
+
+
+def show_length(report: dict[str, Any], console: Console) -> None:
+    console.line(f"length {report['length']}")
+
+
+def measure(
+    run: Run,
+    source: Annotated[Path, typer.Argument()],
+    out: Annotated[Path, typer.Option("-o")] = Path("length.txt"),
+    most: int = 100,
+) -> None:
+    """Measure a text."""
+    stage = run.stage("measure", inputs=[source], outputs=[out], params={"most": most}, show=show_length)
+    if stage.up_to_date():
+        return
+    length = len(read_text(source))
+    write_text(out, str(length))
+    stage.finish({"length": length}, exit_code=1 if length > most else 0)
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.txt").write_text("hello")
+    made = typer.Typer()
+    made.callback()(lambda: None)
+    command(made, "measure", example="tool measure in.txt")(measure)
+    return made
+
+
+def test_first_run_works_and_second_is_up_to_date(app: typer.Typer) -> None:
+    first = runner.invoke(app, ["measure", "in.txt"])
+    assert (first.exit_code, first.stdout, first.stderr) == (0, "length 5\n", "")
+    again = runner.invoke(app, ["measure", "in.txt"])
+    assert (again.exit_code, again.stdout) == (0, "length 5\n")
+    assert again.stderr == "length.txt: up to date (--force redoes it)\n"
+    forced = runner.invoke(app, ["measure", "in.txt", "--force"])
+    assert forced.stderr == ""
+
+
+def test_json_prints_one_document_either_time(app: typer.Typer) -> None:
+    for _ in range(2):
+        assert json.loads(runner.invoke(app, ["measure", "in.txt", "--json", "-q"]).stdout) == {"length": 5}
+
+
+def test_a_gate_that_fired_fires_again_when_up_to_date(app: typer.Typer) -> None:
+    for _ in range(2):
+        assert runner.invoke(app, ["measure", "in.txt", "--most", "3"]).exit_code == 1
+
+
+def test_streams_print_the_data_alone(app: typer.Typer) -> None:
+    result = runner.invoke(app, ["measure", "-", "-o", "-"], input="four")
+    assert (result.exit_code, result.stdout) == (0, "4")
+    assert not list(Path().glob("*.manifest.json"))
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (InputError("x.jsonl:3: no", hint="look"), 2, "error: x.jsonl:3: no\nhint: look\n"),
+        (Refusal("too few"), 1, "error: too few\n"),
+        (KeyboardInterrupt(), 130, "error: interrupted\n"),
+        (ZeroDivisionError("oops"), 2, "error: a fault in kina itself: ZeroDivisionError: oops\n"),
+    ],
+)
+def test_failures_are_one_line_and_a_code(error: BaseException, code: int, said: str) -> None:
+    app = typer.Typer()
+    app.callback()(lambda: None)
+
+    def fail(run: Run) -> None:
+        """Fail."""
+        raise error
+
+    command(app, "fail", example="tool fail")(fail)
+    result = runner.invoke(app, ["fail"])
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert result.stderr.startswith(said)
+    assert "Traceback" not in result.stderr
+    if not isinstance(error, KeyboardInterrupt):
+        assert "Traceback" in runner.invoke(app, ["fail", "-v"]).stderr
+
+
+def test_config_command_prints_every_section(kina: Callable[..., Any]) -> None:
+    page = json.loads(kina("config", "--json").stdout)
+    assert {"items", "dedup", "support", "selection", "release", "scoring", "ranking", "review"} <= set(page)
+
+
+def test_unknown_key_in_kina_toml_stops_a_command(kina: Callable[..., Any]) -> None:
+    Path("kina.toml").write_text("[selektion]\n")
+    result = kina("config")
+    assert result.exit_code == 2
+    assert "selektion: unknown key" in result.stderr
+    assert "did you mean selection?" in result.stderr
+
+
+def test_tables_never_fold_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    Console().table("wide", ["a", "b"], [["x" * 100, 1.5]])
+    assert "x" * 100 in capsys.readouterr().out
+    assert os.linesep == "\n"

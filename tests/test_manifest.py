@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kina_build.errors import InputError
+from kina_build.manifest import Job, digest, digests, sidecar
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    (tmp_path / "in.jsonl").write_text("{}\n")
+    (tmp_path / "out.json").write_text("{}")
+    made = Job("count", [tmp_path / "in.jsonl"], [tmp_path / "out.json"], {"seed": 1})
+    made.record({"rows": 1}, exit_code=1, packages=["numpy"])
+    return made
+
+
+def test_the_same_run_is_up_to_date_and_keeps_its_report(job: Job) -> None:
+    past = job.current()
+    assert past is not None
+    assert (past.report, past.exit_code) == ({"rows": 1}, 1)
+    assert set(past.versions) == {"python", "numpy"}
+
+
+def test_any_change_makes_it_stale(job: Job) -> None:
+    assert Job("count", job.inputs, job.outputs, {"seed": 2}).current() is None
+    assert Job("other", job.inputs, job.outputs, job.params).current() is None
+    job.outputs[0].write_text("tampered")
+    assert job.current() is None
+
+
+def test_changed_input_and_missing_output_make_it_stale(job: Job) -> None:
+    job.inputs[0].write_text("{}\n{}\n")
+    assert job.current() is None
+    job.inputs[0].write_text("{}\n")
+    assert job.current() is not None
+    job.outputs[0].unlink()
+    assert job.current() is None
+
+
+def test_damaged_manifest_is_no_manifest(job: Job) -> None:
+    sidecar(job.outputs[0]).write_text("{")
+    assert job.current() is None
+
+
+def test_manifest_holds_no_absolute_path_and_no_clock(job: Job) -> None:
+    text = sidecar(job.outputs[0]).read_text()
+    assert str(job.outputs[0].parent) not in text
+    job.record({"rows": 1}, exit_code=1, packages=["numpy"])
+    assert sidecar(job.outputs[0]).read_text() == text
+
+
+def test_streams_leave_no_manifest(tmp_path: Path) -> None:
+    Job("count", [Path("-")], [tmp_path / "out.json"]).record({})
+    assert not sidecar(tmp_path / "out.json").exists()
+
+
+def test_folder_digest_sees_names_and_contents(tmp_path: Path) -> None:
+    folder = tmp_path / "release"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "sub" / "a").write_text("1")
+    first = digest(folder)
+    (folder / "sub" / "a").rename(folder / "sub" / "b")
+    assert digest(folder).sha256 != first.sha256
+    assert (first.rows, first.size_bytes) == (1, 1)
+
+
+def test_equal_names_are_told_apart(tmp_path: Path) -> None:
+    for folder in ("x", "y"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a").write_text(folder)
+    assert set(digests([tmp_path / "x" / "a", tmp_path / "y" / "a"])) == {"a", "a#2"}
+
+
+def test_digest_of_nothing_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        digest(tmp_path / "nowhere")
