@@ -1,0 +1,1 @@
+"""Timed comparisons with peers, and runs over public corpora; never part of the tests."""

@@ -1,0 +1,132 @@
+"""Write the made-up people and models of the bundled demo: `python -m benchmarks.demo_data`.
+
+The questions (pool.csv) and anchors (anchors.csv) of kina_build/data are written by hand.
+Their reviewers, reviews and model replies are drawn here from one seed, so that they can
+be drawn again when a question changes.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import kina_build
+from kina_build.jsonl import write_records
+from kina_build.tables import Row, read_table, write_csv
+
+FOLDER = Path(kina_build.__file__).parent / "data"
+SEED = 20260605
+START = dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
+WRONG_KEY = "Which volcano type has broad, gentle slopes?"
+DISPUTED = "A fuse is rated 5 A at 230 V. Which heater may it safely feed?"
+CRITERIA = (
+    "representativeness",
+    "factuality",
+    "source_reliability",
+    "logical_rigor",
+    "distractor_plausibility",
+    "combinatorial_validity",
+)
+MODELS = {"cedar-70b": 0.92, "birch-32b": 0.80, "maple-30b": 0.79, "aspen-8b": 0.62, "willow-1b": 0.35}
+"""Made-up models and the share of sound questions each one knows."""
+FIELDS = ("Physics", "Life science", "Earth science")
+RATIONALES = (
+    "Key checked against a textbook; distractors are sound.",
+    "Worked it through; the stem is self-contained.",
+    "Correct, though one option gives itself away.",
+    "A fair question of its subfield.",
+)
+PHRASES = ("Let me compare the options.", "I recall the definition.", "Working it out step by step.", "")
+
+
+def draw_reviewers(rng: np.random.Generator) -> list[dict[str, Any]]:
+    schools = ("North", "South", "East")
+    return [
+        {
+            "reviewer_id": f"r{number:02d}",
+            "payee_id": f"p{number:02d}",
+            "affiliation": schools[int(rng.integers(3))],
+            "fields": FIELDS[number % 3],
+            "skill": float(rng.normal(15, 1.5)),
+        }
+        for number in range(1, 13)
+    ]
+
+
+def draw_reviews(
+    rng: np.random.Generator, pool: list[Row], people: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    pairs = {
+        field: itertools.cycle(itertools.combinations([p for p in people if p["fields"] == field], 2))
+        for field in FIELDS
+    }
+    reviews: list[dict[str, Any]] = []
+    for row in pool:
+        for person in next(pairs[row.values["field"]]):
+            reviews.append(draw_review(rng, row, person, len(reviews)))
+    return reviews[:-1]  # the last reviewer never handed in: one contest stays open
+
+
+def draw_review(rng: np.random.Generator, row: Row, person: dict[str, Any], number: int) -> dict[str, Any]:
+    faulty = row.values["question"] == WRONG_KEY
+    seen = faulty and person["skill"] > 13.5
+    ratings = {name: int(np.clip(rng.choice([3, 4], p=[0.4, 0.6]), 0, 4)) for name in CRITERIA}
+    if seen:
+        ratings["factuality"] = 0
+    score = np.clip(np.rint(2 * rng.normal(person["skill"], 2)) / 2, 0, 20)
+    review: dict[str, Any] = {
+        "item_id": row.values["id"],
+        "reviewer_id": person["reviewer_id"],
+        "payee_id": person["payee_id"],
+        "status": "submitted",
+        "submitted_at": (START + dt.timedelta(minutes=7 * number)).isoformat().replace("+00:00", "Z"),
+        "ratings": ratings,
+        "verdict": "reject" if seen else "accept",
+        "rationale": "The keyed option is wrong." if seen else str(rng.choice(RATIONALES)),
+        "lead_time_s": float(np.rint(rng.gamma(4, 60))),
+        "review_score": float(score),
+    }
+    if seen:
+        flaw = {"kind": "wrong_groundtruth", "severity": "critical", "option": row.values["answer"]}
+        review["flaws"] = [flaw]
+    return review
+
+
+def draw_responses(rng: np.random.Generator, pool: list[Row]) -> list[dict[str, Any]]:
+    truth = {row.values["question"]: right_letter(row) for row in pool}
+    hardness = {question: float(rng.normal(0, 0.12)) for question in truth}
+    responses: list[dict[str, Any]] = []
+    for model, ability in MODELS.items():
+        for row in pool:
+            question = row.values["question"]
+            knows = rng.random() < np.clip(ability - hardness[question], 0.02, 0.99)
+            letter = truth[question] if knows else str(rng.choice(list("ABCD")))
+            phrase = str(rng.choice(PHRASES))
+            reply = f"{phrase}\nAnswer: {letter}".strip()
+            text = reply if rng.random() > 0.01 else "I cannot tell from this."
+            responses.append({"item_id": row.values["id"], "model": model, "sample": 0, "response": text})
+    return responses
+
+
+def right_letter(row: Row) -> str:
+    """Return what is true, also where the pool's key is planted wrong."""
+    planted = {WRONG_KEY: "a shield volcano", DISPUTED: "a 1000 W heater"}
+    answer = planted.get(row.values["question"])
+    return next((k for k in "ABCD" if row.values[k] == answer), row.values["answer"])
+
+
+def main() -> None:
+    rng = np.random.default_rng(SEED)
+    pool = sorted(read_table(FOLDER / "pool.csv"), key=lambda row: str(row.values["id"]))
+    people = draw_reviewers(rng)
+    write_csv(FOLDER / "reviewers.csv", ["reviewer_id", "payee_id", "affiliation", "fields"], people)
+    write_records(FOLDER / "reviews.jsonl", draw_reviews(rng, pool, people))
+    write_records(FOLDER / "responses.jsonl", draw_responses(rng, pool))
+
+
+if __name__ == "__main__":
+    main()
