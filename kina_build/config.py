@@ -91,9 +91,49 @@ class SupportRules(Section):
 class SelectionRules(Section):
     """Numbers of selection and certificate: table [selection]."""
 
+    compiled_from_items: int = Field(5000, ge=0)
+    """Items from which the compiled kernel is used: below, loading it costs more than it saves."""
+    block_items: int = Field(128, ge=1)
+    """Items a block of stale bounds (512 was slower on 100,000 x 500, 32 no faster)."""
+    dual_rounds: int = Field(12, ge=0)
+    """Passes over all items while the dual bound is tightened; 0 leaves the online bound only."""
+    dual_steps: int = Field(150, ge=1)
+    """Subgradient steps on the active items between two passes."""
+    active_items: int = Field(2000, ge=1)
+    """Items priced highest by the dual that are active between two passes."""
+    search_rounds: int = Field(60, ge=0)
+    """Ruin-and-refill rounds of --improve after the first swap descent."""
+    search_items: int = Field(600, ge=1)
+    """Items priced highest by the dual that --improve may bring in."""
+    search_ruin: float = Field(0.2, gt=0, le=1)
+    """Largest share of the set that one round takes out."""
+    exact_items: int = Field(5000, ge=1)
+    """Items left after fixing by the dual up to which HiGHS is asked for the optimum."""
+    exact_seconds: float = Field(60.0, gt=0)
+    """Time HiGHS is given; what it has not proven by then is reported as not proven."""
+    neighbourhood_items: int = Field(24, ge=1)
+    """Conflicts of one item up to which the k of a k-extendible system is exact; above, a clique
+    cover bounds it from above, which only lowers the factor claimed."""
+    random_draws: int = Field(100, ge=1)
+    """Stratified random sets of the same size that a selection is compared with."""
+    stratum_floor: int = Field(1, ge=0)
+    """Least items of a stratum in a budget: L_h = min(this, eligible items)."""
+    stratum_ceiling: int = Field(3, ge=1)
+    """Least upper quota of a stratum: U_h = max(this, stratum_spread x K_d / strata, rounded up)."""
+    stratum_spread: float = Field(1.5, ge=1)
+    """Most items of a stratum, as a multiple of an even share."""
+
 
 class ReleaseRules(Section):
     """Numbers of the exported splits: table [release]."""
+
+    dev_share: float = Field(0.10, ge=0, lt=1)
+    """Share of every taxonomy path that goes to the dev split."""
+    balance_p: float = Field(0.01, ge=0, le=1)
+    """Key letters as uneven as chance makes them less often than this stop an export."""
+    committed_answers: int = Field(64, ge=1)
+    """Private answers needed before their hash is published: fewer could be found by trying
+    (64 answers of two options each are 2^64 trials)."""
 
 
 class ScoringRules(Section):
@@ -102,6 +142,23 @@ class ScoringRules(Section):
 
 class RankingRules(Section):
     """Numbers of leaderboards: table [ranking]."""
+
+    level: float = Field(default=0.95, gt=0.5, lt=1)
+    """Confidence of every interval and rank set, two-sided."""
+    samples: int = Field(default=10_000, ge=100)
+    """Bootstrap resamples: the bounds of a 95 % set are then known to about .2 points."""
+    top_ks: tuple[int, ...] = (1, 3, 5, 10)
+    """The k of P(rank <= k)."""
+    min_discipline: int = Field(default=20, ge=2)
+    """Items a discipline needs before ranks are shown for it (ours)."""
+    power_factor: float = Field(default=2.8, gt=0)
+    """z of a 5 % two-sided test plus z of 80 % power, 1.96 + .84: minimum detectable difference."""
+    split_halves: int = Field(default=200, ge=1)
+    """Random halvings behind the split-half figures."""
+    thinning_rates: tuple[float, ...] = (0.5, 0.7, 0.9)
+    """Subsampling rates of the KINA paper's stability table."""
+    thinning_samples: int = Field(default=1000, ge=1)
+    """Subsamples a rate; KINA paper."""
 
 
 class Settings(Section):

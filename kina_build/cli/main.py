@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from kina_build import __version__
-from kina_build.cli import anchors, support
+from kina_build.cli import anchors, ranking, release, support
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 
@@ -47,6 +47,10 @@ def config(run: Run) -> None:
         console.table("settings", ["key", "value", "meaning"], rows)
 
     run.report(run.settings.model_dump(mode="json"), show)
+
+
+for group in (anchors, support, release, ranking):
+    group.register(app)
 
 
 def run() -> None:
