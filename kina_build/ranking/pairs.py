@@ -1,0 +1,76 @@
+"""Two models on the same items: McNemar's tests, Holm's correction, detectable difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import NormalDist
+
+import numpy as np
+
+from kina_build.ranking.intervals import Floats
+
+
+def discordance(first: Floats, second: Floats) -> tuple[int, int]:
+    """Count items only the first gets right, and only the second (scores 0 or 1)."""
+    return int(((first == 1) & (second == 0)).sum()), int(((first == 0) & (second == 1)).sum())
+
+
+def mcnemar_exact(only_first: int, only_second: int) -> float:
+    """Return McNemar's exact two-sided p-value: the binomial test of b against c."""
+    tail, _ = _binomial(only_first, only_second)
+    return min(1.0, 2 * tail)
+
+
+def mcnemar_mid_p(only_first: int, only_second: int) -> float:
+    """Return McNemar's mid-p value (Fagerland et al. 2013): less conservative than the exact one."""
+    tail, point = _binomial(only_first, only_second)
+    return min(1.0, 2 * tail - point) if only_first + only_second else 1.0
+
+
+def paired_z(difference: float, se: float) -> float:
+    """Return the two-sided p-value of a paired difference, for scores that are not 0 or 1."""
+    if se == 0:
+        return 1.0 if difference == 0 else 0.0
+    return 2 * NormalDist().cdf(-abs(difference) / se)
+
+
+def unpaired_z(first: float, second: float, n: int) -> float:
+    """Return the two-sided p-value of two shares as if each had its own n items.
+
+    For published accuracies only: the items are the same, so that this is too cautious
+    wherever the models' answers go together.
+    """
+    pooled = (first + second) / 2
+    return paired_z(first - second, float(np.sqrt(2 * pooled * (1 - pooled) / n)))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjust the p-values of one family so that it errs once with at most alpha (Holm 1979)."""
+    adjusted = [0.0] * len(p_values)
+    worst = 0.0
+    for place, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        worst = max(worst, min(1.0, (len(p_values) - place) * p_values[index]))
+        adjusted[index] = worst
+    return adjusted
+
+
+def detectable_difference(discordant: float, delta: float, n: int, factor: float) -> float:
+    """Return the least true difference that n items show with 80 % power.
+
+    Args:
+        discordant: mean squared difference of the two models' scores; for right or wrong
+            answers the share of items on which they disagree.
+        delta: the difference itself, as observed or planned for.
+        n: items.
+        factor: z of the test plus z of the power: 2.8 for 5 % two-sided and 80 %.
+    """
+    return float(factor * np.sqrt(max(discordant - delta * delta, 0.0) / n))
+
+
+def _binomial(b: int, c: int) -> tuple[float, float]:
+    """Return P(X <= min(b, c)) and P(X = min(b, c)) for X ~ Binomial(b + c, 1/2)."""
+    from scipy.special import bdtr
+
+    k, n = min(b, c), b + c
+    tail = float(bdtr(k, n, 0.5))
+    return tail, tail - (float(bdtr(k - 1, n, 0.5)) if k else 0.0)
