@@ -1,0 +1,105 @@
+"""The card of a release: README.md, every number in it taken from the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kina_build.release.gates import license_id
+from kina_build.release.record import ReleaseRecord
+from kina_build.release.rendering import render
+
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+"""Size categories of the hub, by least number of items that is too many."""
+CLAIMS = "kina_build"
+"""Key of the YAML header under which the card states its numbers for machines."""
+
+
+def write_card(record: ReleaseRecord) -> str:
+    """Write the card: YAML header and text."""
+    return f"---\n{dump_yaml(header(record))}---\n\n{render('card.md', record=record, facts=facts(record))}"
+
+
+def header(record: ReleaseRecord) -> dict[str, Any]:
+    """Return the card's YAML header, as the hub and `datasets` read it."""
+    total = sum(count.items for count in record.counts.values())
+    licenses = sorted({license_id(name) for name in record.licenses if name})
+    languages = sorted(name for name in record.languages if name)
+    return {
+        "pretty_name": record.title,
+        "license": licenses[0] if len(licenses) == 1 else "other",
+        **({"license_name": ", ".join(licenses)} if len(licenses) > 1 else {}),
+        **({"language": languages} if languages else {}),
+        "task_categories": ["question-answering", "multiple-choice"],
+        "size_categories": [next((name for limit, name in SIZES if total < limit), "1M<n<10M")],
+        "configs": [
+            {
+                "config_name": "default",
+                "data_files": [
+                    {"split": split, "path": f"data/{split}.parquet"}
+                    for split, count in record.counts.items()
+                    if count.items
+                ],
+            }
+        ],
+        CLAIMS: facts(record),
+    }
+
+
+def facts(record: ReleaseRecord) -> dict[str, Any]:
+    """Return the numbers a card states, from the manifest."""
+    counts = record.counts.values()
+    sizes = {int(size) for count in counts for size in count.option_counts}
+    return {
+        "version": record.version,
+        "content_hash": record.content_hash,
+        "canary": record.canary,
+        "items": sum(count.items for count in counts),
+        "splits": {split: count.items for split, count in record.counts.items()},
+        "options_per_item": f"{min(sizes)}-{max(sizes)}" if len(sizes) > 1 else next(iter(sizes), 0),
+        "paths": len({path for count in counts for path in count.by_path}),
+        "filter_models": len(record.provenance.filter_models),
+    }
+
+
+def claim_faults(claims: Mapping[str, Any], truth: Mapping[str, Any]) -> list[str]:
+    """List the numbers of a card that are not those of the data."""
+    return [name for name, claimed in claims.items() if name in truth and claimed != truth[name]]
+
+
+def read_claims(card: str) -> dict[str, Any]:
+    """Read the numbers a card states in its YAML header; empty where it states none."""
+    import yaml
+
+    _, _, rest = card.partition("---\n")
+    found = yaml.safe_load(rest.partition("\n---")[0])
+    claims = found.get(CLAIMS) if isinstance(found, dict) else None
+    return claims if isinstance(claims, dict) else {}
+
+
+def dump_yaml(value: Any) -> str:
+    """Write YAML with plain tags only, keys in the order given."""
+    import yaml
+
+    return yaml.safe_dump(plain(value), sort_keys=False, allow_unicode=True, width=100)
+
+
+def plain(value: Any) -> Any:
+    """Turn numpy scalars and arrays, tuples and sets into plain numbers and lists.
+
+    Raises:
+        TypeError: a value that YAML has no plain tag for.
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, set | frozenset):
+        return sorted(plain(one) for one in value)
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if hasattr(value, "tolist"):  # numpy scalars and arrays
+        return plain(value.tolist())
+    if isinstance(value, str | int | float):  # subclasses carry tags of their own
+        return next(kind(value) for kind in (str, int, float) if isinstance(value, kind))
+    raise TypeError(f"{type(value).__name__} has no plain YAML form")

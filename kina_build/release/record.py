@@ -1,0 +1,118 @@
+"""The manifest of a release, release.json: what it is, what is in it, how it was made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Frozen(BaseModel):
+    """Base of the manifest's parts."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Withheld(Frozen):
+    """An item of the pool that was meant for the release and is not in it."""
+
+    item_id: str
+    reason: str
+
+
+class Exemption(Frozen):
+    """A gate that fired and was let pass by name, with the reason given."""
+
+    rule: str
+    reason: str
+    item_ids: tuple[str, ...]
+
+
+class Finding(Frozen):
+    """A gate that fired."""
+
+    rule: str
+    message: str
+    """What is wrong, with the figures that show it."""
+    item_ids: tuple[str, ...] = ()
+    """The items at fault; empty where the release as a whole is."""
+
+
+class SplitCount(Frozen):
+    """What one split holds."""
+
+    items: int
+    private: bool
+    """Whether its answers are kept apart."""
+    by_path: dict[str, int]
+    """Items by taxonomy path."""
+    option_counts: dict[str, int]
+    """Items by number of options."""
+    key_letters: dict[str, int]
+    """Items by letter of the right option; empty where private."""
+    chance: float | None
+    """Expected accuracy of guessing; None for an empty split."""
+
+
+class Letters(Frozen):
+    """How the options were ordered."""
+
+    shuffled: bool
+    kept: dict[str, str]
+    """Items left in their own order, and why."""
+    rewritten: tuple[str, ...]
+    """Items in which a reference to a letter was carried along."""
+
+
+class Provenance(Frozen):
+    """How the items were chosen and checked, as far as the given files say."""
+
+    pool_items: int
+    selection: dict[str, Any] | None = None
+    """Objective, bound, ratio and guarantee of the certificate."""
+    review: dict[str, Any] | None = None
+    """Decisions by kind, corrected keys, audit and agreement where known."""
+    duplicates: dict[str, Any] | None = None
+    """Encoder, threshold and the number of items dropped."""
+    filter_models: tuple[str, ...] = ()
+    """Models whose wrong answers let an item in; their scores are biased downward."""
+
+
+class Earlier(Frozen):
+    """The release before this one."""
+
+    version: str
+    content_hash: str
+    difference: dict[str, Any]
+
+
+class ReleaseRecord(Frozen):
+    """Everything release.json says; holds no clock and no path."""
+
+    name: str
+    title: str
+    version: str
+    content_hash: str
+    """Over the rows as published; independent of row order, file format and canary."""
+    answers_hash: str | None
+    """Over the private answers, where there are enough of them that nobody can guess them from it."""
+    canary: str
+    """UUIDv5 of name, version and content hash."""
+    prompt_version: str
+    extractor_version: str
+    made_with: str
+    seed: int
+    counts: dict[str, SplitCount]
+    """By split."""
+    licenses: dict[str, int]
+    """Items by licence."""
+    languages: dict[str, int]
+    letters: Letters
+    provenance: Provenance
+    withheld: tuple[Withheld, ...]
+    exemptions: tuple[Exemption, ...]
+    taken_down: dict[str, str]
+    """Items of earlier versions that were withdrawn, and why; their ids are never used again."""
+    retired: dict[str, str]
+    """Ids of earlier versions that are not in this one, with a hash of their public content."""
+    earlier: Earlier | None

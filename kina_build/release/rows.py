@@ -1,0 +1,115 @@
+"""The released row: one item as every harness reads it, and as KINA's own JSON has it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from kina_build.items.model import Item
+
+PATH_SEPARATOR = "/"
+"""Joins discipline, field and subfield in KINA's JSON."""
+
+
+class Row(BaseModel):
+    """One released item; every split has the same columns, texts are never null."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    question: str
+    choices: tuple[str, ...]
+    """Option texts; the first one is A."""
+    answer: str | None
+    """Letter of the right option; null where the split's answers are private."""
+    answer_index: int | None
+    """0-based place of the right option in `choices`; null as `answer`."""
+    discipline: str = ""
+    field: str = ""
+    subfield: str = ""
+    source: str = ""
+    license: str = ""
+    canary: str = ""
+    material: str = ""
+    """The passage, table or code the question is about."""
+    language: str = ""
+    explanation: str = ""
+    option_explanations: tuple[str, ...] = ()
+    """One a choice, or none at all."""
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Return the taxonomy levels that are given, coarse to fine."""
+        return tuple(level for level in (self.discipline, self.field, self.subfield) if level)
+
+    @property
+    def correct_text(self) -> str | None:
+        """Return the right option's text, None where it is private."""
+        return None if self.answer_index is None else self.choices[self.answer_index]
+
+
+OPTIONAL = ("material", "language", "explanation", "option_explanations")
+"""Columns that a release has only if one of its rows fills them."""
+
+
+def to_row(item: Item, canary: str = "") -> Row:
+    """Turn an item with its final letters into a row.
+
+    Raises:
+        ValueError: the key names no option.
+    """
+    keys = [option.key for option in item.options]
+    explained = any(option.explanation for option in item.options)
+    return Row(
+        id=item.item_id,
+        question=item.question,
+        choices=tuple(option.answer for option in item.options),
+        answer=item.correct_answer,
+        answer_index=keys.index(item.correct_answer),
+        discipline=item.discipline,
+        field=item.field,
+        subfield=item.subfield,
+        source=item.question_source or "",
+        license=item.license or "",
+        canary=canary,
+        material=item.question_material or "",
+        language=item.language or "",
+        explanation=item.explanation or "",
+        option_explanations=tuple(o.explanation or "" for o in item.options) if explained else (),
+    )
+
+
+def hide_answer(row: Row) -> Row:
+    """Take the key, and the explanations that would give it away, out of a row."""
+    hidden = {"answer": None, "answer_index": None, "explanation": "", "option_explanations": ()}
+    return row.model_copy(update=hidden)
+
+
+def columns(rows: Sequence[Row]) -> list[str]:
+    """List the columns of a release: the fixed ones, and the optional ones that any row fills."""
+    return [
+        name for name in Row.model_fields if name not in OPTIONAL or any(getattr(row, name) for row in rows)
+    ]
+
+
+def to_kina(item: Item) -> dict[str, Any]:
+    """Write an item as an entry of KINA.json: index, joined path, keyed options, key.
+
+    Explanations and sources of options, and the item's own extras, appear where they are given.
+    """
+    counted = re.fullmatch(r"0|[1-9]\d*", item.item_id, re.ASCII)
+    entry: dict[str, Any] = {
+        "index": int(item.item_id) if counted else item.item_id,
+        "discipline": PATH_SEPARATOR.join(item.path),
+        "question": item.question,
+        "options": [option.model_dump(exclude_none=True) for option in item.options],
+        "correct_answer": item.correct_answer,
+    }
+    extras: Mapping[str, Any] = item.model_dump(
+        include={"explanation", "question_source", "question_material", "license", "language"},
+        exclude_none=True,
+    )
+    return entry | dict(extras)

@@ -1,0 +1,149 @@
+"""What the earlier stages say about the items: selection, decisions, duplicates, take-downs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kina_build.errors import InputError, UsageError
+from kina_build.jsonl import read_document
+from kina_build.release.admission import Decision
+from kina_build.tables import read_typed
+
+
+class _Loose(BaseModel):
+    """A file of another stage, as far as export reads it."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class _Certificate(_Loose):
+    upper_bound: float | None = None
+    ratio: float | None = None
+    guarantee: dict[str, Any] = Field(default_factory=dict)
+
+
+class _Selection(_Loose):
+    item_ids: tuple[str, ...]
+    objective: float | None = None
+    certificate: _Certificate = _Certificate()
+
+
+class _Dropped(_Loose):
+    item_id: str
+    kept_id: str = ""
+    rule: str = ""
+
+
+class _Duplicates(_Loose):
+    dropped: tuple[_Dropped, ...] = ()
+    clusters: tuple[Any, ...] = ()
+    conflict_edges: tuple[tuple[str, str], ...] = ()
+    encoder: str | None = None
+    revision: str | None = None
+    threshold: float | None = None
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The items a selection chose, and what its certificate says."""
+
+    item_ids: tuple[str, ...]
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """What dedup found: items dropped with the reason, and ids that belong together."""
+
+    dropped: dict[str, str] = field(default_factory=dict)
+    clusters: tuple[tuple[str, ...], ...] = ()
+    facts: dict[str, Any] | None = None
+
+
+def read_selection(path: Path) -> Selected:
+    """Read selection.json.
+
+    Raises:
+        InputError: unreadable, or it names no items.
+    """
+    found = read_document(path, _Selection)
+    if not found.item_ids:
+        raise InputError(f"{path}: the selection is empty")
+    facts: dict[str, Any] = {
+        "items": len(found.item_ids),
+        "objective": found.objective,
+        "upper_bound": found.certificate.upper_bound,
+        "ratio": found.certificate.ratio,
+        "guarantee": found.certificate.guarantee,
+    }
+    return Selected(found.item_ids, facts)
+
+
+def read_decisions(path: Path) -> list[Decision]:
+    """Read the reviewers' decisions: JSON Lines or CSV with item_id and decision.
+
+    Raises:
+        InputError: unreadable.
+        RowErrors: faulty rows.
+    """
+    return read_typed(path, Decision)
+
+
+def review_facts(decisions: Sequence[Decision]) -> dict[str, Any]:
+    """Count decisions by kind."""
+    counts = Counter(decision.decision for decision in decisions)
+    return {"decisions": {kind: counts[kind] for kind in sorted(counts)}}
+
+
+def read_duplicates(path: Path) -> Duplicates:
+    """Read duplicates.json: dropped items, clusters and conflict edges.
+
+    Raises:
+        InputError: unreadable.
+    """
+    found = read_document(path, _Duplicates)
+    clusters = [*map(_members, found.clusters), *found.conflict_edges]
+    return Duplicates(
+        dropped={one.item_id: _why(one) for one in found.dropped},
+        clusters=tuple(sorted(tuple(sorted(cluster)) for cluster in clusters)),
+        facts={
+            "dropped": len(found.dropped),
+            "encoder": found.encoder,
+            "revision": found.revision,
+            "threshold": found.threshold,
+        },
+    )
+
+
+def parse_pairs(values: Sequence[str], option: str, *, reason_needed: bool) -> dict[str, str]:
+    """Read options of the form NAME=reason.
+
+    Raises:
+        UsageError: a reason is missing, or a name is given twice.
+    """
+    found: dict[str, str] = {}
+    for value in values:
+        name, _, reason = value.partition("=")
+        if not name or (reason_needed and not reason.strip()):
+            raise UsageError(
+                f"{option} {value}: no reason given", hint=f"write {option} {name or 'NAME'}='why'"
+            )
+        if name in found:
+            raise UsageError(f"{option} names {name!r} twice")
+        found[name] = reason.strip()
+    return found
+
+
+def _members(cluster: Any) -> tuple[str, ...]:
+    members = cluster.get("item_ids") if isinstance(cluster, dict) else cluster
+    return tuple(map(str, members or ()))
+
+
+def _why(one: _Dropped) -> str:
+    return f"duplicate of {one.kept_id}" if one.kept_id else f"dropped as duplicate ({one.rule})"
