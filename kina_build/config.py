@@ -32,6 +32,11 @@ SectionType = TypeVar("SectionType", bound=Section)
 class ItemRules(Section):
     """Numbers of import, check and triage: table [items]."""
 
+    columns: dict[str, str] = Field(default_factory=dict)
+    """Item field to column of foreign files, as --map; the flag wins."""
+    constants: dict[str, str] = Field(default_factory=dict)
+    """Item field to a value that every imported row takes, as --set; the flag wins."""
+
 
 class ChatRules(Section):
     """Numbers of calls to model endpoints: table [chat]."""
@@ -73,6 +78,16 @@ class DedupRules(Section):
     (MiniLM reads 63 % of the Chinese characters of AGIEval as unknown)."""
     unknown_sample: int = Field(5000, ge=1)
     """Texts, evenly spaced over the sorted pool, on which that share is measured."""
+    scan_columns: int = Field(64, ge=1)
+    """Principal axes of the bounded scan: 64 was fastest on MMLU, MMLU-Pro and AGIEval vectors."""
+    scan_rows: int = Field(512, ge=1)
+    """Rows of one tile of the scan; it is twice as wide (10 MB in all, fits the cache)."""
+    pair_limit: int = Field(5_000_000, ge=1)
+    """Pairs above the threshold at which the scan gives up: the threshold is too low for the pool."""
+    ivf_above: int = Field(2_000_000, ge=1)
+    """Vectors from which FAISS searches an inverted file instead of all of them."""
+    ivf_recall: float = Field(0.99, gt=0, le=1)
+    """Least share of the true nearest neighbours, measured, that an inverted file must find."""
 
 
 class SupportRules(Section):
@@ -86,6 +101,32 @@ class SupportRules(Section):
     """Cosine that scores 0; MiniLM puts 92 % of item-anchor pairs of unlike domains below it."""
     cosine_ceiling: float = Field(default=0.70, ge=-1, le=1)
     """Cosine that scores 1; MiniLM puts 10 % of items' best anchors of the demo above it."""
+    prefilter_anchors: int = Field(default=24, ge=0)
+    """Anchors, nearest by embedding, that a judge is asked about for each item; 0: all of them."""
+    prefilter_items: int = Field(default=10, ge=0)
+    """Items, nearest by embedding, that a judge is asked about for each anchor, on top of those."""
+    judge_batch: int = Field(default=12, ge=1)
+    """Anchors in one call, at most."""
+    judge_rounds: int = Field(default=3, ge=1)
+    """Times a pair is asked about when replies leave it out or spoil it, the first included."""
+    judge_form: Literal["json_schema", "json_object", "text"] = "json_schema"
+    """How the endpoint is made to answer in JSON; "text" where it supports neither of the two."""
+    judge_tokens: int = Field(default=80, ge=1)
+    """Tokens a reply may take for each anchor (a quote of 40 words and its frame)."""
+    judge_temperature: float = Field(default=0.0, ge=0)
+    """Sampling temperature of judges."""
+    judge_params: dict[str, Any] = Field(default_factory=dict)
+    """More parameters of the call, sent as they are; they win over the ones above."""
+    characters_a_token: float = Field(default=4.0, gt=0)
+    """For estimates only: English text in common tokenizers."""
+    unjudged_limit: float = Field(default=0.0, ge=0, le=1)
+    """Share of items that may be left out because a pair of theirs got no rating."""
+    calibration_labels: int = Field(default=30, ge=1)
+    """Pairs rated by experts from which judges are calibrated on them."""
+    calibration_prior: float = Field(default=2.0, ge=0)
+    """Imagined labels at each level of the judges that agree with them."""
+    calibration_folds: int = Field(default=5, ge=2)
+    """Folds, by item, in which the gain of calibrating is measured."""
 
 
 class SelectionRules(Section):

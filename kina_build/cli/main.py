@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from kina_build import __version__
-from kina_build.cli import anchors, ranking, release, support
+from kina_build.cli import anchors, items, ranking, release, support
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 
@@ -49,7 +49,7 @@ def config(run: Run) -> None:
     run.report(run.settings.model_dump(mode="json"), show)
 
 
-for group in (anchors, support, release, ranking):
+for group in (items, anchors, support, release, ranking):
     group.register(app)
 
 

@@ -1,0 +1,125 @@
+"""`kina import`, `kina check`, `kina triage`: questions in, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from kina_build.cli.command import Run, command
+from kina_build.cli.console import Console
+from kina_build.errors import SHOWN_FAULTS, UsageError
+
+if TYPE_CHECKING:
+    from kina_build.items.intake import ImportResult
+
+Format = Literal["auto", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
+KeyWord = Literal["auto", "letter", "text", "index0", "index1"]
+
+MAP_HELP = "Read an item field from a column; 'options=A,B,C,D' takes several, 'verdict=' takes none."
+SET_HELP = "Give every row one value: --set field=law."
+
+
+def import_(
+    run: Run,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Question files, dataset folders.")],
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The pool to write; '-' for stdout.")],
+    format_: Annotated[Format, typer.Option("--format", help="Of the files; auto looks at them.")] = "auto",
+    encoding: Annotated[str | None, typer.Option("--encoding", help="Of files that are not UTF-8.")] = None,
+    delimiter: Annotated[str | None, typer.Option("--delimiter", help="Of CSV files; '\\t' for tab.")] = None,
+    map_: Annotated[list[str] | None, typer.Option("--map", metavar="KEY=COLUMN", help=MAP_HELP)] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=SET_HELP)] = None,
+    name_as: Annotated[
+        str | None, typer.Option("--name-as", metavar="KEY", help="Item field that takes the file's name.")
+    ] = None,
+    cut_prefix: Annotated[str, typer.Option("--cut-prefix", help="Cut this off the file's name.")] = "",
+    prefix_ids: Annotated[bool, typer.Option("--prefix-ids", help="Ids become FILE:ID.")] = False,
+    key_form: Annotated[KeyWord, typer.Option("--key-form", help="How answer keys are written.")] = "auto",
+    keep_going: Annotated[bool, typer.Option("--keep-going", help="Write the good rows anyway.")] = False,
+) -> None:
+    """Read questions from JSON, JSON Lines, CSV, TSV, Parquet or a dataset folder into a pool.
+
+    Nothing is guessed: "NA" and "001" stay text, keys and indices must be decidable, and
+    each row that cannot be read is listed with its line and the reason. With rejects the
+    exit code is 1, and nothing is written unless --keep-going is given.
+    """
+    from kina_build.items.intake import ImportOptions, read_all
+    from kina_build.items.pool import write_pool
+
+    rules = run.settings.items
+    source = ImportOptions(
+        format=format_,
+        encoding=encoding,
+        delimiter="\t" if delimiter in ("\\t", "tab") else delimiter,
+        columns={**rules.columns, **_pairs("--map", map_)},
+        constants={**rules.constants, **_pairs("--set", set_)},
+        name_as=name_as,
+        cut_prefix=cut_prefix,
+        prefix_ids=prefix_ids,
+        key_form=key_form,
+    )
+    params = {**source.__dict__, "keep_going": keep_going}
+    stage = run.stage("import", inputs=files, outputs=[output], params=params, show=_show_import)
+    if stage.up_to_date():
+        return
+    with run.console.progress("reading") as progress:
+        result = read_all(files, source, progress)
+    report = _import_report(result)
+    for reject in result.rejects[:SHOWN_FAULTS]:
+        run.console.say(str(reject))
+    if len(result.rejects) > SHOWN_FAULTS:
+        run.console.say(f"... and {len(result.rejects) - SHOWN_FAULTS} more rejects (--json lists all)")
+    if result.rejects and not keep_going:
+        run.console.warn(
+            f"{len(result.rejects)} rejects: {output} is not written (--keep-going writes the rest)"
+        )
+        run.report(report, _show_import, exit_code=1)
+        return
+    write_pool(output, result.items)
+    stage.finish(report, exit_code=1 if result.rejects else 0)
+
+
+def _import_report(result: ImportResult) -> dict[str, Any]:
+    return {
+        "items": len(result.items),
+        "rejects": [reject.model_dump(exclude_none=True) for reject in result.rejects],
+        "detected": dict(result.detected),
+    }
+
+
+def _show_import(report: dict[str, Any], console: Console) -> None:
+    rejects = report["rejects"]
+    console.line(f"{report['items']} items, {len(rejects)} rejects")
+    columns = ["file", "format", "encoding", "delimiter", "key", "items", "rejects"]
+    rows = [
+        [one.get(name) if name != "key" else _key_words(one) for name in columns]
+        for one in report["detected"]["files"]
+    ]
+    console.table("files", columns, rows)
+    if rejects:
+        counts = Counter(reject["reason"] for reject in rejects)
+        console.table("rejects", ["reason", "rows"], [list(pair) for pair in counts.most_common()])
+
+
+def _key_words(file: dict[str, Any]) -> str:
+    return ", ".join(f"{column}: {form}" for column, form in file["keys"].items())
+
+
+def _pairs(flag: str, given: Sequence[str] | None) -> dict[str, str]:
+    """Split KEY=VALUE options."""
+    pairs: dict[str, str] = {}
+    for one in given or []:
+        key, equals, value = one.partition("=")
+        if not equals or not key:
+            raise UsageError(f"{flag} {one}: not of the form KEY=VALUE")
+        pairs[key.strip()] = value
+    return pairs
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    command(app, "import", example="kina import questions.csv -o pool.jsonl")(import_)

@@ -1,0 +1,298 @@
+"""Rows to items: question, options, one key; whatever else a row says goes to metadata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kina_build.errors import InputError
+from kina_build.items.columns import Columns, find_columns
+from kina_build.items.keys import Form, KeyCell, KeyForm, decide_form, is_blank, read_key
+from kina_build.items.model import LETTERS, Item, Option, content_id
+from kina_build.items.optioncells import OptionTexts, as_text, read_option_cells, read_options
+from kina_build.items.rawfile import RawFile, RawRow, look_up
+from kina_build.items.reject import Reject, RowRefused
+from kina_build.items.text import squeeze
+from kina_build.items.verdicts import read_verdict
+
+EMBEDDED = re.compile(r"\n\s*(?:answer\s+)?(?:options|choices)\s*[:：]\s*\n", re.IGNORECASE)
+"""The line before options that stand inside the question, as in BIG-Bench Hard."""
+
+LEVELS = ("discipline", "field", "subfield")
+TEXT_FIELDS = ("explanation", "question_source", "question_material", "author_id", "license", "language")
+PATH_SEPARATOR = re.compile(r"\s+[/>›]\s+")
+"""What joins a taxonomy path written in one cell."""
+
+PAIRED = (("names", "ids"), ("ObjectEntities", "ObjectEntitiesID"))
+"""List columns that name the same things twice and must be equally long."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the rows of a file are to be understood, as far as the user says."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Item field to column; "" means none."""
+    constants: Mapping[str, str] = field(default_factory=dict)
+    """Item field (or metadata.NAME) to a value that every row takes."""
+    key_form: KeyForm | None = None
+    """How keys are written; None decides it from the file."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An item and where it comes from."""
+
+    item: Item
+    file: str
+    line: int
+    own_id: bool
+    """The id is the source's own, not a content hash."""
+
+
+@dataclass(frozen=True)
+class Partial:
+    """A row whose question and options are read and whose key is not yet."""
+
+    row: RawRow
+    question: str
+    options: OptionTexts
+
+
+@dataclass(frozen=True)
+class Drafts:
+    """What one file gave."""
+
+    drafts: tuple[Draft, ...]
+    rejects: tuple[Reject, ...]
+    stated: Mapping[str, Any]
+    """Which column was read as what, and how keys were written."""
+
+
+def draft_items(file: RawFile, reading: Reading = Reading()) -> Drafts:
+    """Turn the rows of a file into items, or into rejects; none is lost.
+
+    Raises:
+        InputError: no column for the question, or index keys whose base nothing decides.
+        UsageError: a mapping to a field or a column that does not exist.
+    """
+    rejects: list[Reject] = []
+    rows = _keep(file, file.rows, check_pairs, rejects)
+    columns = find_columns(RawFile(file.name, tuple(row for row, _ in rows), (), {}), reading.columns)
+    if rows and "question" not in columns.fields:
+        raise InputError(
+            f"{file.name}: no column holds the question; there are: {', '.join(file.columns)}",
+            hint="name it with --map question=COLUMN",
+        )
+    partials = [
+        p for _, p in _keep(file, [r for r, _ in rows], lambda row: _read_partial(row, columns), rejects)
+    ]
+    forms = {column: _form_of(file.name, column, partials, columns, reading) for column in columns.keys}
+    made = _keep(file, partials, lambda partial: _finish(partial, file, columns, forms, reading), rejects)
+    drafts = tuple(
+        Draft(item, file.name, partial.row.line, own_id=_own_id(partial.row, columns) != "")
+        for partial, item in made
+    )
+    stated = {"mapping": columns.stated(), "keys": {column: _state(form) for column, form in forms.items()}}
+    return Drafts(drafts, tuple(rejects), stated)
+
+
+def check_pairs(row: RawRow) -> None:
+    """Refuse a row whose paired lists differ in length: a name was cut at a comma inside it.
+
+    Raises:
+        RowRefused: names_ids_length_mismatch, with the joined name as a suggestion.
+    """
+    for names_column, ids_column in PAIRED:
+        names, ids = row.values.get(names_column), row.values.get(ids_column)
+        if isinstance(names, list) and isinstance(ids, list) and len(names) != len(ids):
+            joined = ", ".join(map(str, names)) if len(ids) == 1 else None
+            message = f"{len(names)} names but {len(ids)} ids" + (
+                f"; perhaps one name: {joined}" if joined else ""
+            )
+            found = {"names": len(names), "ids": len(ids), "suggestion": joined}
+            raise RowRefused("names_ids_length_mismatch", message, **found)
+
+
+def _keep(file: RawFile, rows: Sequence[Any], work: Any, rejects: list[Reject]) -> list[tuple[Any, Any]]:
+    """Apply a step to each row; rows it refuses go to the rejects."""
+    kept: list[tuple[Any, Any]] = []
+    for row in rows:
+        try:
+            kept.append((row, work(row)))
+        except RowRefused as fault:
+            raw = row.row if isinstance(row, Partial) else row
+            own = raw.values.get("item_id", raw.values.get("id"))
+            rejects.append(fault.at(file.name, raw.line, None if own is None else str(own)))
+    return kept
+
+
+def _read_partial(row: RawRow, columns: Columns) -> Partial:
+    question = look_up(row.values, columns.fields["question"])
+    if not isinstance(question, str):
+        raise RowRefused("no_question", "the question is missing or no text")
+    if not columns.options:
+        return _split_question(row, question)
+    cells = [look_up(row.values, column) for column in columns.options]
+    if len(cells) > 1:
+        options = read_option_cells(cells)
+    elif is_blank(cells[0]):
+        return _split_question(row, question)
+    else:
+        options = read_options(cells[0], look_up(row.values, columns.labels) if columns.labels else None)
+    if not options.texts:
+        raise RowRefused("no_options", "no options: a question with a free answer")
+    return Partial(row, question, options)
+
+
+def _split_question(row: RawRow, question: str) -> Partial:
+    """Cut options off the end of a question."""
+    headings = list(EMBEDDED.finditer(question))
+    if not headings:
+        raise RowRefused("no_options", "no options: a question with a free answer")
+    stem, block = question[: headings[-1].start()], question[headings[-1].end() :]
+    return Partial(row, stem.rstrip(), read_options(block))
+
+
+def _form_of(
+    name: str, column: str, partials: Sequence[Partial], columns: Columns, reading: Reading
+) -> KeyForm:
+    """Decide how one key column is read, asking the other key columns where it says too little itself."""
+    if reading.key_form:
+        return reading.key_form
+    cells = {id(p): KeyCell(look_up(p.row.values, column), p.options) for p in partials}
+    given = [cell for cell in cells.values() if not is_blank(cell.value)]
+    form = decide_form(given, column) if given else KeyForm("label")
+    if form.form != "index" or form.base is not None:
+        return form
+    others = [other for other in columns.keys if other != column]
+    if not others:
+        raise InputError(
+            f"{name}: column {column!r} holds indices, and nothing tells whether they count from 0 or from 1",
+            hint="say it with --key-form index0 or --key-form index1",
+        )
+    return KeyForm("index", max((0, 1), key=lambda base: _agreements(partials, column, others, base)))
+
+
+def _agreements(partials: Sequence[Partial], column: str, others: Sequence[str], base: int) -> int:
+    count = 0
+    for partial in partials:
+        values = partial.row.values
+        try:
+            mine = read_key(KeyCell(look_up(values, column), partial.options), KeyForm("index", base))
+            theirs = [
+                read_key(KeyCell(look_up(values, o), partial.options), KeyForm("label")) for o in others
+            ]
+        except RowRefused:
+            continue
+        count += all(mine == one for one in theirs)
+    return count
+
+
+def _key_of(partial: Partial, columns: Columns, forms: Mapping[str, KeyForm]) -> str:
+    """Read all keys a row gives; they must agree, and one is enough."""
+    if partial.options.marks:
+        return read_key(KeyCell(list(partial.options.marks), partial.options), KeyForm("label"))
+    found: dict[str, str] = {}
+    for column in columns.keys:
+        value = look_up(partial.row.values, column)
+        if not is_blank(value):
+            found[column] = read_key(KeyCell(value, partial.options), forms[column])
+    candidates = sorted(set(found.values()))
+    if len(candidates) > 1:
+        told = ", ".join(f"{column} says {key}" for column, key in found.items())
+        raise RowRefused("answer_fields_disagree", told, candidates=candidates, chosen=None)
+    if not candidates:
+        raise RowRefused("no_key", "no answer key is given")
+    return candidates[0]
+
+
+def _finish(
+    partial: Partial, file: RawFile, columns: Columns, forms: Mapping[str, KeyForm], reading: Reading
+) -> Item:
+    values, options = partial.row.values, partial.options
+    letters = _letters_of(options)
+    key = _key_of(partial, columns, forms)
+    at = LETTERS.index(key)
+    made: dict[str, Any] = _fields_of(values, columns)
+    metadata = _metadata_of(file, values, columns)
+    for name, value in reading.constants.items():
+        target, _, rest = name.partition(".")
+        if rest:
+            metadata[rest] = value
+        else:
+            made[target] = value
+    made["question"] = partial.question
+    made["correct_answer"] = letters[at] if at < len(letters) else key
+    made["options"] = tuple(_option(options, at, letter) for at, letter in enumerate(letters))
+    texts, material = list(options.texts), made.get("question_material")
+    own = _own_id(partial.row, columns)
+    made["item_id"] = own or content_id(partial.question, texts, made["correct_answer"], material)
+    return Item(**made, metadata=metadata)
+
+
+def _option(options: OptionTexts, at: int, letter: str) -> Option:
+    return Option(
+        key=letter,
+        answer=options.texts[at],
+        explanation=options.explanations[at] if options.explanations else None,
+        source=options.sources[at] if options.sources else None,
+    )
+
+
+def _letters_of(options: OptionTexts) -> list[str]:
+    """Keep the source's letters where it has distinct ones, else letter by position."""
+    own = [label.upper() for label in options.labels]
+    if len(set(options.labels)) < len(options.labels):
+        raise RowRefused("option_labels_repeated", f"labels {', '.join(options.labels)}")
+    if own and all(label in LETTERS and len(label) == 1 for label in own) and len(set(own)) == len(own):
+        return own
+    return list(LETTERS[: len(options.texts)])
+
+
+def _own_id(row: RawRow, columns: Columns) -> str:
+    value = look_up(row.values, columns.fields["item_id"]) if "item_id" in columns.fields else None
+    return as_text(value).strip() if isinstance(value, str | int) else ""
+
+
+def _fields_of(values: Mapping[str, Any], columns: Columns) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for name in (*LEVELS, *TEXT_FIELDS):
+        value = look_up(values, columns.fields[name]) if name in columns.fields else None
+        if isinstance(value, str | int | float) and not is_blank(value):
+            made[name] = squeeze(as_text(value)) if name in LEVELS else as_text(value)
+    levels = PATH_SEPARATOR.split(made.get("discipline", ""))
+    if 1 < len(levels) <= len(LEVELS) and not {"field", "subfield"} & made.keys():
+        made |= dict(zip(LEVELS, levels, strict=False))
+    return made
+
+
+def _metadata_of(file: RawFile, values: Mapping[str, Any], columns: Columns) -> dict[str, Any]:
+    metadata = {name: value for name, value in file.shared.items() if not is_blank(value)}
+    own = values.get("metadata")
+    if isinstance(own, Mapping):
+        metadata |= own
+    for name, value in values.items():
+        if name != "metadata" and not is_blank(value) and not columns.consumes(name, value):
+            metadata[name] = value
+    verdict = look_up(values, columns.fields["verdict"]) if "verdict" in columns.fields else None
+    if not is_blank(verdict):
+        metadata["verdict"] = read_verdict(str(verdict))
+    return metadata
+
+
+def _state(form: KeyForm) -> str:
+    return form.form if form.form != "index" else f"index from {form.base}"
+
+
+def key_form(word: str) -> KeyForm | None:
+    """Read the user's word for a key form: auto, letter, text, index0 or index1."""
+    forms: dict[str, tuple[Form, int | None]] = {
+        "letter": ("label", None),
+        "text": ("text", None),
+        "index0": ("index", 0),
+        "index1": ("index", 1),
+    }
+    return KeyForm(*forms[word]) if word in forms else None

@@ -1,0 +1,167 @@
+"""Rows of JSON Lines and JSON documents, each with its line, and nothing lost on the way."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from kina_build.errors import InputError
+from kina_build.items.decoding import Decoded
+from kina_build.items.rawfile import RawFile, RawRow
+from kina_build.items.reject import Reject, RowRefused
+
+BLANKS = re.compile(r"[ \t\n\r]*")
+
+REASONS = (
+    ("Invalid \\", "json_invalid_escape"),
+    ("Unterminated string", "json_unterminated_string"),
+    ("Invalid control character", "json_control_character"),
+    ("Extra data", "json_extra_data"),
+)
+"""Starts of the decoder's messages, and our word for the fault."""
+
+
+def read_jsonl(decoded: Decoded, name: str) -> RawFile:
+    """Read one object a line; lines that are none are rejected, each by itself."""
+    rows: list[RawRow] = []
+    rejects: list[Reject] = []
+    for line, text in enumerate(decoded.text.split("\n"), start=1):
+        if not text.strip():
+            continue
+        try:
+            rows.append(RawRow(line, _as_object(parse_json(text))))
+        except RowRefused as fault:
+            rejects.append(fault.at(name, line))
+    return RawFile(name, tuple(rows), tuple(rejects), {"format": "jsonl", "encoding": decoded.encoding})
+
+
+def read_json(decoded: Decoded, name: str) -> RawFile:
+    """Read a JSON document: a list of objects, or an object that holds one such list.
+
+    The other values of such an object belong to every row. An object of objects is read
+    as rows whose ids are its keys.
+
+    Raises:
+        InputError: malformed JSON (with line and column), or no list of objects in it.
+    """
+    text = decoded.text
+    try:
+        document = parse_json(text)
+    except RowRefused as fault:
+        raise InputError(f"{name}:{fault.evidence.get('line', 1)}: {fault.reason}: {fault.message}") from None
+    elements, shared, begin = _find_rows(document, text, name)
+    rows: list[RawRow] = []
+    rejects: list[Reject] = []
+    for line, element in zip(_lines_of(text, begin, len(elements)), elements, strict=True):
+        try:
+            rows.append(RawRow(line, _as_object(element)))
+        except RowRefused as fault:
+            rejects.append(fault.at(name, line))
+    detected = {"format": "json", "encoding": decoded.encoding}
+    return RawFile(name, tuple(rows), tuple(rejects), detected, shared)
+
+
+def parse_json(text: str) -> Any:
+    """Parse JSON strictly: no NaN, no repeated key, no lone surrogate.
+
+    Raises:
+        RowRefused: with the reason's word, and the line and column within `text`.
+    """
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        reason = next((word for start, word in REASONS if error.msg.startswith(start)), "json_invalid")
+        message = f"column {error.colno}: {error.msg}"
+        raise RowRefused(reason, message, line=error.lineno, column=error.colno) from None
+    except RecursionError:
+        raise RowRefused("json_too_deep", "nested too deeply to be a question") from None
+    except ValueError as error:  # integers of thousands of digits
+        raise RowRefused("json_invalid", str(error).partition(";")[0]) from None
+    if "\\u" in text and not is_encodable(value):
+        raise RowRefused("lone_surrogate", "half of a surrogate pair: the text was cut inside a character")
+    return value
+
+
+def is_encodable(value: Any) -> bool:
+    """Tell whether all text in a value can be written as UTF-8 (no lone surrogates)."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _refuse_constant(word: str) -> Any:
+    raise RowRefused("json_not_finite", f"{word} is not a JSON number")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise RowRefused("json_repeated_key", f"the key {twice!r} stands twice in one object")
+    return made
+
+
+def _as_object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise RowRefused("json_not_object", "not a JSON object")
+    return value
+
+
+def _find_rows(document: Any, text: str, name: str) -> tuple[list[Any], dict[str, Any], int]:
+    """Return the rows, what they share, and where in the text the list begins (-1: not a list)."""
+    if isinstance(document, list):
+        return document, {}, text.index("[")
+    if not isinstance(document, dict):
+        raise InputError(f"{name}: not a list of questions", hint="a JSON file holds a list of objects")
+    lists = [key for key, value in document.items() if _holds_objects(value)]
+    if len(lists) == 1:
+        shared = {key: value for key, value in document.items() if key != lists[0]}
+        return document[lists[0]], shared, _begin_of(text, lists[0])
+    if len(lists) > 1:
+        raise InputError(f"{name}: more than one list of objects: {', '.join(lists)}", hint="split the file")
+    if document and all(isinstance(value, dict) for value in document.values()):
+        return [{"id": key} | value for key, value in document.items()], {}, -1
+    return [document], {}, -1
+
+
+def _holds_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(element, dict) for element in value)
+
+
+def _begin_of(text: str, wanted: str) -> int:
+    """Return where the value of a top-level key begins."""
+    decoder = json.JSONDecoder()
+    at = text.index("{") + 1
+    while True:
+        key, at = decoder.raw_decode(text, _skip(text, at))
+        at = _skip(text, _skip(text, at) + 1)
+        if key == wanted:
+            return at
+        _, at = decoder.raw_decode(text, at)
+        at = _skip(text, at) + 1
+
+
+def _lines_of(text: str, begin: int, count: int) -> Iterator[int]:
+    """Yield the line on which each element of a list begins."""
+    if begin < 0:
+        yield from [1] * count
+        return
+    decoder = json.JSONDecoder()
+    line, seen, at = 1, 0, begin + 1
+    for _ in range(count):
+        at = _skip(text, at)
+        line += text.count("\n", seen, at)
+        seen = at
+        yield line
+        _, at = decoder.raw_decode(text, at)
+        at = _skip(text, at) + 1
+
+
+def _skip(text: str, at: int) -> int:
+    found = BLANKS.match(text, at)
+    return found.end() if found else at

@@ -1,0 +1,47 @@
+"""A foreign file as rows of plain values, before anyone asks what the columns mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kina_build.items.reject import Reject
+
+
+@dataclass(frozen=True)
+class RawRow:
+    """One row and where it starts."""
+
+    line: int
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RawFile:
+    """Rows, the ones that could not be read, and how the file was read."""
+
+    name: str
+    rows: tuple[RawRow, ...]
+    rejects: tuple[Reject, ...]
+    detected: Mapping[str, Any]
+    """format, encoding, delimiter, header: what was found or was told."""
+    shared: Mapping[str, Any] = field(default_factory=dict)
+    """Values that stand once in the file and belong to every row (a canary, a licence)."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Return the names of all columns, in order of first appearance."""
+        return list(dict.fromkeys(column for row in self.rows for column in row.values))
+
+
+def look_up(values: Mapping[str, Any], path: str) -> Any:
+    """Return a row's value by column name or dotted path ("mc1_targets.choices"); None if absent."""
+    if path in values:
+        return values[path]
+    found: Any = values
+    for step in path.split("."):
+        if not isinstance(found, Mapping) or step not in found:
+            return None
+        found = found[step]
+    return found
