@@ -133,6 +133,19 @@ class ReviewRules(Section):
     per_request: Annotated[int, Field(gt=0)] = 200
     """Payees in one payment file: providers take so many in one request."""
 
+    open_cap: Annotated[int, Field(gt=0)] = 5
+    """Most unfinished items a reviewer has at a time (paper: 3 to 5)."""
+    stamp_reviews: Annotated[int, Field(gt=0)] = 20
+    """Accepted reviews without one objection from which "no_rejections" is raised."""
+    fast_share: Share = Decimal("0.25")
+    """"fast" is raised below this share of the peers' median time."""
+    least_seeded: Annotated[int, Field(gt=0)] = 3
+    """Planted bad items a reviewer must have seen before "missed_seeded" can be raised."""
+    least_catch_rate: Share = Decimal("0.5")
+    """"missed_seeded" is raised when the catch rate's 95 % upper bound is below this."""
+    copied_overlap: Share = Decimal("0.6")
+    """"copied_text" is raised at this Jaccard overlap of two rationales' word triples."""
+
 
 def best_score(rules: ReviewRules = ReviewRules()) -> Decimal:
     """Return the weighted sum of full marks."""
