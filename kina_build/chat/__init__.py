@@ -4,7 +4,7 @@ What a call is goes by its key: equal requests are asked once, and a request tha
 already answers is not asked again.
 """
 
-from kina_build.chat.client import Endpoint, complete
+from kina_build.chat.client import Endpoint, Meter, complete
 from kina_build.chat.log import ReplyLog
 from kina_build.chat.records import ChatReply, ChatRequest, Status, cost_of, count_statuses
 
@@ -12,6 +12,7 @@ __all__ = [
     "ChatReply",
     "ChatRequest",
     "Endpoint",
+    "Meter",
     "ReplyLog",
     "Status",
     "complete",

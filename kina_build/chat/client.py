@@ -55,26 +55,37 @@ class Endpoint:
         )
 
 
+@dataclass
+class Meter:
+    """What was used up so far; shared by calls of `complete` that one cap covers."""
+
+    calls: int = 0
+    cost: float = 0.0
+    """In the currency of the prices."""
+
+
 def complete(
     requests: Sequence[ChatRequest],
     endpoint: Endpoint,
     log: ReplyLog,
     *,
     rules: ChatRules = ChatRules(),
+    meter: Meter | None = None,
     on_progress: Progress = silent,
 ) -> list[ChatReply]:
     """Get a reply to every request, asking only what the log does not answer.
 
     At most `rules.concurrency` calls are open at once. Errors that may pass are retried,
     after the server's Retry-After where it gives one. Calls beyond `rules.max_calls` or
-    `rules.max_cost`, and calls after the endpoint refused the key, are "not_sent".
+    `rules.max_cost`, and calls after the endpoint refused the key, are "not_sent". A meter
+    that is passed on makes the caps hold over several calls of this function.
 
     Returns:
         One reply a request, in their order.
     """
     keys = [request.key for request in requests]
     fresh = {key: r for key, r in zip(keys, requests, strict=True) if log.find(key) is None}
-    session = _Session(endpoint, log, rules, on_progress, total=len(set(keys)))
+    session = _Session(endpoint, log, rules, on_progress, meter or Meter(), total=len(set(keys)))
     session.done = session.total - len(fresh)
     on_progress(session.done, session.total)
     made = asyncio.run(session.run(list(fresh.values()))) if fresh else {}
@@ -96,10 +107,9 @@ class _Session:
     log: ReplyLog
     rules: ChatRules
     on_progress: Progress
+    meter: Meter
     total: int
     done: int = 0
-    calls: int = 0
-    cost: float = 0.0
     closed: str = ""
     """Why no further call is made, once that is so."""
 
@@ -129,7 +139,7 @@ class _Session:
                 # the failure of an earlier attempt says more than "not sent"
                 return reply if attempt else reply.model_copy(update={"error": self.closed})
             reply, wait_s = await self._call(client, request)
-            self.cost += cost_of([reply], self.rules)
+            self.meter.cost += cost_of([reply], self.rules)
             if reply.status == "auth":
                 self.closed = "the endpoint refused the key"
             if reply.status not in RETRIED:
@@ -141,11 +151,11 @@ class _Session:
 
     def _may_call(self) -> bool:
         rules = self.rules
-        if rules.max_calls is not None and self.calls >= rules.max_calls:
+        if rules.max_calls is not None and self.meter.calls >= rules.max_calls:
             self.closed = self.closed or f"the cap of {rules.max_calls} calls is reached"
-        if rules.max_cost is not None and self.cost >= rules.max_cost:
+        if rules.max_cost is not None and self.meter.cost >= rules.max_cost:
             self.closed = self.closed or f"the cap of {rules.max_cost} on cost is reached"
-        self.calls += not self.closed
+        self.meter.calls += not self.closed
         return not self.closed
 
     async def _call(self, client: AsyncOpenAI, request: ChatRequest) -> tuple[ChatReply, float | None]:
