@@ -27,6 +27,10 @@ TOP_RATING = 4
 """Ratings and grades run from 0 to this on every criterion (paper, App. C)."""
 
 
+LEVELS = ("absent", "weak", "fair", "good", "full")
+"""What a rating of 0, 1, 2, 3 and 4 is called on every criterion."""
+
+
 @dataclass(frozen=True)
 class Criterion:
     """One of the six criteria of the paper (section 4.1)."""
@@ -35,6 +39,8 @@ class Criterion:
     title: str
     asks: str
     """The question that a reviewer answers with 0 to 4."""
+    grading: str
+    """What an adjudicator asks of a review on this criterion."""
 
 
 CRITERIA = (
@@ -42,27 +48,37 @@ CRITERIA = (
         "representativeness",
         "Representativeness and depth",
         "Does the item test knowledge that people of the field hold central, beyond recall of a phrase?",
+        "Does the review say, with reasons, how central and how deep the item is?",
     ),
-    Criterion("factuality", "Factuality", "Are the stem, the key and every explanation true?"),
+    Criterion(
+        "factuality",
+        "Factuality",
+        "Are the stem, the key and every explanation true?",
+        "Does the review find every false statement, and call none false that is true?",
+    ),
     Criterion(
         "source_reliability",
         "Source reliability",
         "Can the answer be traced to sources that a careful colleague would accept?",
+        "Did the review check the source, and say what it found there?",
     ),
     Criterion(
         "logical_rigor",
         "Logical rigor",
         "Does the key follow from the stem, without gaps and without hidden conditions?",
+        "Did the review work the item through and name gaps and hidden conditions?",
     ),
     Criterion(
         "distractor_plausibility",
         "Distractor plausibility",
         "Would someone with partial knowledge be drawn to each wrong option?",
+        "Does the review judge each wrong option, not the options as a heap?",
     ),
     Criterion(
         "combinatorial_validity",
         "Combinatorial validity",
         "Do the options, taken together, leave exactly one right choice?",
+        "Does the review settle whether exactly one option is right?",
     ),
 )
 CRITERION_NAMES = tuple(criterion.name for criterion in CRITERIA)
