@@ -94,7 +94,7 @@ def build_board(
     if len(columns) < 2:
         raise Refusal("a ranking needs at least two items")
     ids = tuple(item_ids[c] for c in columns)
-    fields = tuple((disciplines or [""] * len(ids))[c] for c in columns)
+    fields = tuple((disciplines or [""] * len(item_ids))[c] for c in columns)
     ranked: list[int] = []
     aside: list[NotRanked] = []
     for row in sorted(range(len(models)), key=models.__getitem__):

@@ -212,7 +212,8 @@ def _pair(study: Study, a: int, b: int) -> Pair:
     alone, all_pairs = two_sided_z(rules.level) * se, contrasts.critical_simultaneous * se
     mismatch = float(np.mean((board.scores[a] - board.scores[b]) ** 2))
     counts: dict[str, Any] = {"test": "paired-z", "p": p_figure(paired_z(difference, se))}
-    if board.binary:
+    # McNemar's test takes items as independent
+    if board.binary and not board.clustered:
         ahead, behind = discordance(board.scores[a], board.scores[b])
         counts = {"test": "mcnemar", "only_first": ahead, "only_second": behind}
         counts |= {
