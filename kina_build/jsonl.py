@@ -173,11 +173,12 @@ def write_text(path: Path, text: str) -> None:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[IO[bytes]]:
+def writing(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
     """Open a file for writing so that it appears whole or not at all.
 
     The bytes go to a hidden file beside the target, which replaces it only after
-    everything was written and synced. "-" writes to standard output.
+    everything was written and synced. "-" writes to standard output. A private file
+    can be read by its owner only.
     """
     if path == STREAM:
         yield sys.stdout.buffer
@@ -194,7 +195,7 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
             yield out
             out.flush()
             os.fsync(out.fileno())
-        part.chmod(0o666 & ~_umask())
+        part.chmod(0o600 if private else 0o666 & ~_umask())
         part.replace(path)
     except BaseException as error:
         part.unlink(missing_ok=True)

@@ -226,38 +226,40 @@ class Finding(Record):
     """What the auditor found on one drawn item."""
 
     item_id: Id
+    round: Id = "1"
     flawed: bool
     flaw: Annotated[FlawKind, BeforeValidator(read_flaw_kind)] | None = None
     failed: tuple[str, ...] = ()
     """Reviewers whose review fails the audit: out of the contest, base kept."""
 
 
-EntryKind = Literal["base", "bonus", "penalty", "payment"]
+EntryKind = Literal["rule", "base", "bonus", "penalty", "payment"]
 
 
 class LedgerEntry(Record):
-    """One line of the ledger; amounts owed are positive, payments negative."""
+    """One line of the ledger: what is owed counts up, what is paid out counts down."""
 
     seq: int
     """1-based, without gaps."""
     kind: EntryKind
-    item_id: str
-    """Empty for payments."""
-    round: str
-    reviewer_id: str
+    item_id: str = ""
+    round: str = ""
+    reviewer_id: str = ""
     """Empty for payments: they go to a payee."""
-    payee_ref: str
+    payee_ref: str = ""
     """HMAC of the payee's id; the id itself is in the payee file."""
-    rule: str
-    amount_minor: int
+    rule: str = ""
+    """Version of the pay rule."""
+    amount_minor: int = 0
     reason: str
-    payment_id: str
+    """Why: a Reason, a payment's state, or the text of a rule."""
+    payment_id: str = ""
     """Empty for earnings."""
-    hash: str
+    hash: str = ""
     """sha256 over the hash before it and this line."""
 
 
-PaymentState = Literal["planned", "in_flight", "confirmed", "failed", "unknown"]
+PaymentState = Literal["planned", "in_flight", "confirmed", "failed", "unknown", "cancelled"]
 
 
 class Payment(Record):

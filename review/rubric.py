@@ -163,6 +163,12 @@ class ReviewRules(Section):
     """"copied_text" is raised at this Jaccard overlap of two rationales' word triples."""
 
 
+class ReviewPage(Section):
+    """Table [review] in its place in kina.toml, so that messages name keys in full."""
+
+    review: ReviewRules = ReviewRules()
+
+
 def best_score(rules: ReviewRules = ReviewRules()) -> Decimal:
     """Return the weighted sum of full marks."""
     return TOP_RATING * sum((weight for _, weight in rules.weights), Decimal(0))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from kina_build import __version__
-from kina_build.cli import anchors, items, ranking, release, support
+from kina_build.cli import anchors, items, ranking, release, review, support
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 
@@ -40,16 +40,20 @@ def kina(
 @command(app, "config", example="kina config --json")
 def config(run: Run) -> None:
     """Print every number that shapes the results, with its value and meaning."""
+    from kina_build.cli.review_page import review_rules
     from kina_build.config import explain
 
+    rules = review_rules(run.settings)
+
     def show(report: dict[str, Any], console: Console) -> None:
-        rows = [[key, str(value), meaning] for key, value, meaning in explain(run.settings)]
+        known = [row for row in explain(run.settings) if row[0] != "review"]
+        rows = [[key, str(value), meaning] for key, value, meaning in known + explain(rules, "review.")]
         console.table("settings", ["key", "value", "meaning"], rows)
 
-    run.report(run.settings.model_dump(mode="json"), show)
+    run.report(run.settings.model_dump(mode="json") | {"review": rules.model_dump(mode="json")}, show)
 
 
-for group in (items, anchors, support, release, ranking):
+for group in (items, anchors, support, review, release, ranking):
     group.register(app)
 
 

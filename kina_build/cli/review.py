@@ -1,0 +1,313 @@
+"""kina review: the sub-app of the review side, its settings, and settling."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from kina_build.cli import options, review_money, review_plan
+from kina_build.cli.command import Run, command
+from kina_build.cli.console import Console
+from kina_build.cli.review_page import review_rules
+from kina_build.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from review.records import Decision, LedgerEntry, PayRule
+    from review.rubric import ReviewRules
+    from review.tournament import Settlement, Terms
+
+Reviews = Annotated[
+    Path,
+    typer.Option("--reviews", help="CSV or JSONL: item_id, reviewer_id, review_score, submitted_at, status."),
+]
+Scores = Annotated[
+    Path | None,
+    typer.Option(
+        "--scores",
+        help="Scores of reviews in a file of their own: item_id, reviewer_id and "
+        "review_score, or a 0 to 4 mark a criterion; several grader_ids are averaged.",
+    ),
+]
+Base = Annotated[str | None, typer.Option("--base", help="Pay for a complete review, such as 2.00.")]
+Bonus = Annotated[str | None, typer.Option("--bonus", help="Pay for winning an item, such as 5.00.")]
+Currency = Annotated[str | None, typer.Option("--currency", help="ISO 4217 code.")]
+Bar = Annotated[str | None, typer.Option("--bar", help="Least review_score that can win.")]
+Tie = Annotated[
+    Literal["split", "strict", "coin"] | None,
+    typer.Option("--tie", help="A tie at or above the bar: half each, nobody, or a seeded coin."),
+]
+RuleFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--rules", help="Pay rules with dates: version, valid_from, currency, base, bonus, bar, tie."
+    ),
+]
+RuleVersion = Annotated[str, typer.Option("--rule-version", help="Name of the pay rule given by options.")]
+Deadline = Annotated[
+    str | None,
+    typer.Option(
+        "--deadline",
+        help="Last instant in time (UTC): later reviews do not count, and a missing one ends the contest.",
+    ),
+]
+Findings = Annotated[
+    Path | None, typer.Option("--findings", help="Audit findings: item_id, flawed, flaw, failed.")
+]
+Penalty = Annotated[str | None, typer.Option("--penalty", help="Taken for an item that fails its audit.")]
+LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="Ledger to post to; begun if absent.")]
+Contests = Annotated[Path | None, typer.Option("--contests", help="Write contests as JSONL.")]
+Decisions = Annotated[
+    Path | None, typer.Option("--decisions", help="Write decisions on items as JSONL, for `kina export`.")
+]
+Awards = Annotated[Path | None, typer.Option("--awards", help="Write one line a reviewer and item as CSV.")]
+
+
+def settle(
+    run: Run,
+    *,
+    reviews: Reviews,
+    scores: Scores = None,
+    base: Base = None,
+    bonus: Bonus = None,
+    currency: Currency = None,
+    bar: Bar = None,
+    tie: Tie = None,
+    rules: RuleFile = None,
+    rule_version: RuleVersion = "1",
+    deadline: Deadline = None,
+    findings: Findings = None,
+    penalty: Penalty = None,
+    seed: options.Seed = 0,
+    ledger: LedgerFile = None,
+    contests: Contests = None,
+    decisions: Decisions = None,
+    awards: Awards = None,
+    dry_run: options.DryRun = False,
+) -> None:
+    """Turn reviews and their scores into awards, each with its reason, and decisions on items.
+
+    Two reviews an item meet: the better one wins the bonus if it reaches the bar. With
+    --ledger only what is not yet posted is posted, so that running again is harmless.
+    Without a deadline a contest that lacks a review or a score stays open.
+    """
+    from review import intake, tournament
+
+    given = {"base": base, "bonus": bonus, "currency": currency, "bar": bar, "tie": tie}
+    numbers = review_rules(run.settings)
+    pay_rules = _pay_rules(rules, rule_version, given, numbers)
+    terms = _terms(pay_rules, seed, deadline, penalty, numbers)
+    table = intake.read_reviews(reviews)
+    grades = intake.read_grades(scores) if scores else None
+    found = intake.read_findings(findings) if findings else None
+    ignored = {
+        str(path): part.ignored
+        for path, part in ((reviews, table), (scores, grades), (findings, found))
+        if part is not None and part.ignored
+    }
+    for name, columns in ignored.items():
+        run.console.warn(f"{name}: columns not read: {', '.join(columns)}")
+    settlement = tournament.settle(
+        intake.settle_payees(table.records),
+        terms,
+        grades=grades.records if grades else (),
+        findings=found.records if found else (),
+        numbers=numbers,
+    )
+    from review.decisions import decide_items
+
+    decided = decide_items(settlement.counted, found.records if found else (), numbers)
+    report = _report(settlement, decided, ignored) | _post(ledger, settlement, dry_run)
+    outputs = [path for path in (contests, decisions, awards) if path]
+    if dry_run or not outputs:
+        run.report(report | {"dry_run": dry_run}, _show_settlement)
+        return
+    stage = run.stage(
+        "review settle",
+        inputs=[path for path in (reviews, scores, rules, findings) if path],
+        outputs=outputs,
+        params={"terms": _echo(terms), "review": numbers.model_dump(mode="json")},
+        show=_show_settlement,
+    )
+    _write(settlement, decided, contests, decisions, awards)
+    stage.finish(report | {"dry_run": False})
+
+
+def _pay_rules(
+    path: Path | None, version: str, given: Mapping[str, str | None], numbers: ReviewRules
+) -> Sequence[PayRule]:
+    from review import payrules
+
+    if path:
+        clash = [f"--{name}" for name, value in given.items() if value is not None]
+        if clash:
+            raise UsageError(f"--rules already says what {', '.join(clash)} would say")
+        return payrules.read_pay_rules(path)
+    return [payrules.build_pay_rule(version, given, numbers)]
+
+
+def _terms(
+    rules: Sequence[PayRule], seed: int, deadline: str | None, penalty: str | None, numbers: ReviewRules
+) -> Terms:
+    from review.money import parse_amount
+    from review.tournament import Terms
+
+    taken = numbers.penalty if penalty is None else penalty
+    return Terms(
+        rules=tuple(rules),
+        seed=seed,
+        deadline=None if deadline is None else _instant(deadline),
+        penalty_minor=parse_amount(taken, rules[0].currency),
+    )
+
+
+def _instant(text: str) -> datetime:
+    from datetime import UTC
+
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"--deadline {text!r} is no instant", hint="such as 2026-03-31T23:59:59Z") from None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _post(path: Path | None, settlement: Settlement, dry_run: bool) -> dict[str, Any]:
+    from review import posting
+
+    if path is None:
+        return {"posted": None, "ledger_head": None}
+    rules = settlement.terms.rules
+    if dry_run:
+        return {"posted": _lines(posting.preview(path, settlement.awards, rules)), "ledger_head": None}
+    done = posting.post_to(path, settlement.awards, rules)
+    return {"posted": _lines(done.lines), "ledger_head": str(done.head)}
+
+
+def _lines(entries: Sequence[LedgerEntry]) -> list[dict[str, Any]]:
+    keys = {"item_id", "round", "reviewer_id", "kind", "amount_minor", "reason", "rule"}
+    return [entry.model_dump(include=keys) for entry in entries if entry.kind != "rule"]
+
+
+def _report(
+    settlement: Settlement, decisions: Sequence[Decision], ignored: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    from collections import Counter
+
+    base = sum(award.base_minor for award in settlement.awards)
+    bonus = sum(award.bonus_minor for award in settlement.awards)
+    penalty = sum(award.penalty_minor for award in settlement.awards)
+    return {
+        "awards": [award.model_dump(exclude={"payee_id"}) for award in settlement.awards],
+        "tie_rate": settlement.tie_rate,
+        "totals": {
+            "currency": settlement.terms.rules[0].currency,
+            "base_minor": base,
+            "bonus_minor": bonus,
+            "penalty_minor": penalty,
+            "total_minor": base + bonus + penalty,
+        },
+        "contests": settlement.statuses,
+        "decisions": dict(sorted(Counter(decision.decision for decision in decisions).items())),
+        "items_with_opinions": sum(bool(decision.opinions) for decision in decisions),
+        "set_aside": [row.model_dump() for row in settlement.set_aside],
+        "ignored_columns": {name: list(columns) for name, columns in ignored.items()},
+        "terms": _echo(settlement.terms),
+    }
+
+
+def _echo(terms: Terms) -> dict[str, Any]:
+    return {
+        "rules": [rule.model_dump(mode="json") for rule in terms.rules],
+        "seed": terms.seed,
+        "deadline": terms.deadline.isoformat() if terms.deadline else None,
+        "penalty_minor": terms.penalty_minor,
+    }
+
+
+def _write(
+    settlement: Settlement,
+    decided: Sequence[Decision],
+    contests: Path | None,
+    decisions: Path | None,
+    awards: Path | None,
+) -> None:
+    from kina_build.jsonl import write_records
+    from kina_build.tables import write_csv
+
+    if contests:
+        write_records(contests, settlement.contests)
+    if decisions:
+        write_records(decisions, decided)
+    if awards:
+        columns = ["item_id", "round", "reviewer_id", "base_minor", "bonus_minor", "penalty_minor", "reason"]
+        write_csv(awards, columns, (award.model_dump() for award in settlement.awards))
+
+
+def _show_settlement(report: dict[str, Any], console: Console) -> None:
+    from review.money import format_amount
+    from review.statements import SENTENCES
+
+    totals = report["totals"]
+    currency = totals["currency"]
+
+    def money(minor: int) -> str:
+        return format_amount(minor, currency)
+
+    console.line(
+        f"{money(totals['total_minor'])} {currency} due: base {money(totals['base_minor'])}, bonuses "
+        f"{money(totals['bonus_minor'])}, penalties {money(totals['penalty_minor'])}"
+    )
+    console.line(
+        "contests: " + (", ".join(f"{n} {word}" for word, n in report["contests"].items()) or "none")
+    )
+    rate = report["tie_rate"]
+    console.line("tie rate: " + ("undefined (nothing decided)" if rate is None else f"{rate:.1%} of decided"))
+    if not report["items_with_opinions"]:
+        console.line("items: the reviews hold no ratings, verdicts or flaws to decide by")
+    else:
+        console.line("items: " + ", ".join(f"{n} {word}" for word, n in report["decisions"].items()))
+    if report["posted"] is not None:
+        verb = "would be posted" if report["dry_run"] else "posted"
+        console.line(f"ledger: {len(report['posted'])} lines {verb}")
+    rows: list[list[Any]] = [
+        [
+            a["item_id"],
+            a["round"],
+            a["reviewer_id"],
+            money(a["base_minor"]),
+            money(a["bonus_minor"]),
+            money(a["penalty_minor"]),
+            SENTENCES[a["reason"]],
+        ]
+        for a in report["awards"]
+    ]
+    shown = rows if report["dry_run"] else rows[:AWARDS_SHOWN]
+    console.table("awards", ["item", "round", "reviewer", "base", "bonus", "penalty", "why"], shown)
+    if len(rows) > len(shown):
+        console.line(f"... and {len(rows) - len(shown)} more (--dry-run or --json prints all)")
+    if report["set_aside"]:
+        aside = [[row["item_id"], row["reviewer_id"], row["reason"]] for row in report["set_aside"]]
+        console.table("rows that do not count", ["item", "reviewer", "why"], aside)
+
+
+AWARDS_SHOWN = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group `kina review`."""
+    group = typer.Typer(
+        name="review",
+        help="Settle, calibrate, audit and pay the reviewers.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+    command(group, "settle", example="kina review settle --reviews reviews.csv --bar 14 --ledger pay.db")(
+        settle
+    )
+    review_plan.register(group)
+    review_money.register(group)
+    app.add_typer(group)

@@ -1,0 +1,295 @@
+"""The ledger: an append-only SQLite file whose lines are chained by hashes.
+
+Every line's hash covers the line before it, so no byte of a line can change unseen. A
+cut tail still forms a chain; therefore each statement and payment report carries an
+anchor (count and hash of the head), and `verify` holds the ledger against it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kina_build.errors import InputError, Refusal
+from kina_build.jsonl import canonical
+from kina_build.progress import Progress, silent
+from review.records import LedgerEntry
+
+FORMAT = "kina-ledger/1"
+WAIT_S = 60.0
+"""How long a writer waits for another one before it is refused."""
+REPORT_EVERY = 10_000
+
+COLUMNS = tuple(name for name in LedgerEntry.model_fields if name != "hash")
+ANCHOR = re.compile(r"ledger-head:(\d+):([0-9a-f]{64})")
+
+SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE entries (
+  seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, item_id TEXT NOT NULL, round TEXT NOT NULL,
+  reviewer_id TEXT NOT NULL, payee_ref TEXT NOT NULL, rule TEXT NOT NULL, amount_minor INTEGER NOT NULL,
+  reason TEXT NOT NULL, payment_id TEXT NOT NULL, hash TEXT NOT NULL
+) STRICT;
+CREATE TRIGGER entries_only_grow BEFORE INSERT ON entries
+  WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM entries)
+  BEGIN SELECT RAISE(ABORT, 'the ledger only grows at its end'); END;
+CREATE TRIGGER entries_never_change BEFORE UPDATE ON entries
+  BEGIN SELECT RAISE(ABORT, 'ledger lines never change'); END;
+CREATE TRIGGER entries_never_go BEFORE DELETE ON entries
+  BEGIN SELECT RAISE(ABORT, 'ledger lines never go'); END;
+CREATE TRIGGER meta_never_changes BEFORE UPDATE ON meta
+  BEGIN SELECT RAISE(ABORT, 'ledger settings never change'); END;
+CREATE TRIGGER meta_never_goes BEFORE DELETE ON meta
+  BEGIN SELECT RAISE(ABORT, 'ledger settings never go'); END;
+"""
+
+
+@dataclass(frozen=True)
+class Head:
+    """Where a ledger ends: enough to notice later that it was cut or rewritten."""
+
+    count: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"ledger-head:{self.count}:{self.hash}"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What the ledger holds so far of one payable."""
+
+    amount_minor: int
+    reason: str
+    """Of the latest line."""
+    rule: str
+    payee_ref: str
+
+
+PayKey = tuple[str, str, str, str]
+"""item_id, round, reviewer_id, kind."""
+
+
+class Ledger:
+    """An open ledger file; close it, or use it in a with statement."""
+
+    def __init__(self, connection: sqlite3.Connection, name: str) -> None:
+        self._connection = connection
+        self.name = name
+        settings = dict(self._query("SELECT key, value FROM meta"))
+        if settings.get("format") != FORMAT:
+            raise InputError(f"{name}: not a ledger of this version of kina-build")
+        self.currency: str = settings["currency"]
+        self.key_check: str = settings["key_check"]
+        """Proof that a payee file belongs to this ledger."""
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    @property
+    def genesis(self) -> str:
+        """Return the hash before the first line: it covers the settings."""
+        return _genesis(self.currency, self.key_check)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the only pen: what is read inside is still true when lines are appended.
+
+        Raises:
+            Refusal: another process kept the pen for too long.
+        """
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            raise _fault(self.name, error) from None
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException as error:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise _fault(self.name, error) from None
+            raise
+
+    def head(self) -> Head:
+        """Return the last line's number and hash."""
+        rows = self._query("SELECT seq, hash FROM entries ORDER BY seq DESC LIMIT 1")
+        return Head(*rows[0]) if rows else Head(0, self.genesis)
+
+    def append(self, drafts: Iterable[LedgerEntry]) -> Head:
+        """Append lines inside `writing`; their seq and hash are set here."""
+        head = self.head()
+        seq, last = head.count, head.hash
+        rows: list[tuple[Any, ...]] = []
+        for draft in drafts:
+            seq += 1
+            values = (seq, *(getattr(draft, name) for name in COLUMNS[1:]))
+            last = chain(last, values)
+            rows.append((*values, last))
+        marks = ", ".join("?" * (len(COLUMNS) + 1))
+        self._connection.executemany(f"INSERT INTO entries VALUES ({marks})", rows)  # noqa: S608  only "?"
+        return Head(seq, last)
+
+    def standings(self) -> dict[PayKey, Standing]:
+        """Return what is held of every payable: the sum of its lines and the latest reason."""
+        # of bare columns beside one max(), SQLite returns the row that holds the maximum
+        rows = self._query(
+            "SELECT item_id, round, reviewer_id, kind, sum(amount_minor), reason, rule, payee_ref, max(seq) "
+            "FROM entries WHERE kind IN ('base', 'bonus', 'penalty') "
+            "GROUP BY item_id, round, reviewer_id, kind"
+        )
+        return {(row[0], row[1], row[2], row[3]): Standing(*row[4:8]) for row in rows}
+
+    def balances(self) -> dict[str, int]:
+        """Return what is owed to each payee reference: earnings less payments, in minor units."""
+        rows = self._query("SELECT payee_ref, sum(amount_minor) FROM entries WHERE kind != 'rule' GROUP BY 1")
+        return dict(sorted(rows))
+
+    def rules(self) -> dict[str, str]:
+        """Return the registered pay rules: version to text."""
+        return dict(self._query("SELECT rule, reason FROM entries WHERE kind = 'rule' ORDER BY seq"))
+
+    def entries(self, *kinds: str) -> Iterator[LedgerEntry]:
+        """Yield lines in order, of some kinds or of all."""
+        where = f"WHERE kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
+        sql = f"SELECT {', '.join(COLUMNS)}, hash FROM entries {where} ORDER BY seq"  # noqa: S608  own column names
+        for row in self._connection.execute(sql, kinds):
+            yield LedgerEntry.model_construct(**dict(zip((*COLUMNS, "hash"), row, strict=True)))
+
+    def verify(self, anchors: Sequence[Head] = (), on_progress: Progress = silent) -> Head:
+        """Walk the whole chain, hold it against earlier anchors, and return the head.
+
+        Raises:
+            Refusal: a line or the file was changed, or the ledger is shorter than an anchor says.
+        """
+        wanted: dict[int, set[str]] = {}
+        for anchor in anchors:
+            wanted.setdefault(anchor.count, set()).add(anchor.hash)
+        try:
+            self._check_file()
+            head = self._walk(wanted, on_progress)
+        except sqlite3.Error as error:
+            raise Refusal(f"{self.name}: the file is damaged: {error}") from None
+        beyond = max(wanted, default=0)
+        if beyond > head.count:
+            raise Refusal(
+                f"{self.name}: {head.count} lines, but an earlier statement saw {beyond}: the end was cut"
+            )
+        return head
+
+    def _walk(self, wanted: dict[int, set[str]], on_progress: Progress) -> Head:
+        last, seq = self.genesis, 0
+        _hold_against(wanted, 0, last, self.name)
+        total = self.head().count
+        for row in self._connection.execute(f"SELECT {', '.join(COLUMNS)}, hash FROM entries ORDER BY seq"):  # noqa: S608
+            seq += 1
+            last = chain(last, row[:-1])
+            if row[0] != seq or row[-1] != last:
+                raise Refusal(f"{self.name}: line {seq} was changed, or a line before it was taken out")
+            _hold_against(wanted, seq, last, self.name)
+            if seq % REPORT_EVERY == 0:
+                on_progress(seq, total)
+        return Head(seq, last)
+
+    def _check_file(self) -> None:
+        found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if found != "ok":
+            raise Refusal(f"{self.name}: the file is damaged: {found}")
+        if sorted(_schema(self._connection)) != sorted(_own_schema()):
+            raise Refusal(f"{self.name}: the tables or their guards were changed")
+
+    def _query(self, sql: str) -> list[Any]:
+        try:
+            return self._connection.execute(sql).fetchall()
+        except sqlite3.Error as error:
+            raise _fault(self.name, error) from None
+
+
+def open_ledger(path: Path) -> Ledger:
+    """Open an existing ledger.
+
+    Raises:
+        InputError: no such file, or not a ledger.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: no such ledger", hint="`kina review settle --ledger` begins one")
+    return Ledger(_connect(path), str(path))
+
+
+def create_ledger(path: Path, currency: str, key_check: str) -> Ledger:
+    """Begin a ledger of one currency, or open it if another process was first.
+
+    Raises:
+        InputError: the file cannot be made, or is something else.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+    except OSError as error:
+        raise InputError(f"{path}: cannot write: {error.strerror or error}") from None
+    connection = _connect(path)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        if not _schema(connection):
+            for statement in _own_schema():
+                connection.execute(statement)
+            values = {"format": FORMAT, "currency": currency, "key_check": key_check}
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", values.items())
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise _fault(str(path), error) from None
+    return Ledger(connection, str(path))
+
+
+def chain(before: str, values: Sequence[Any]) -> str:
+    """Return the hash of a line: sha256 over the hash before it and its values as canonical JSON."""
+    return hashlib.sha256(f"{before}\n{canonical(list(values))}".encode()).hexdigest()
+
+
+def find_anchors(text: str) -> list[Head]:
+    """Find the anchors that a statement, report or payment file carries."""
+    return [Head(int(count), digest) for count, digest in ANCHOR.findall(text)]
+
+
+def _genesis(currency: str, key_check: str) -> str:
+    return chain("", [FORMAT, currency, key_check])
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+    except sqlite3.Error as error:
+        raise _fault(str(path), error) from None
+    return connection
+
+
+def _schema(connection: sqlite3.Connection) -> list[str]:
+    return [sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")]
+
+
+def _own_schema() -> list[str]:
+    parts = re.split(r"(?<=STRICT);|(?<=END);", SCHEMA)
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _hold_against(wanted: dict[int, set[str]], seq: int, digest: str, name: str) -> None:
+    if seq in wanted and wanted[seq] != {digest}:
+        raise Refusal(f"{name}: line {seq} is not the one an earlier statement saw: the ledger was rewritten")
+
+
+def _fault(name: str, error: sqlite3.Error) -> InputError | Refusal:
+    text = str(error)
+    if "locked" in text or "busy" in text:
+        return Refusal(f"{name}: another process is writing to it", hint="try again when it is done")
+    return InputError(f"{name}: {text}", hint="is this a ledger of `kina review settle`?")
