@@ -1,0 +1,260 @@
+"""Annotations to reviews: what counts becomes a Review, what does not is set aside with a reason.
+
+The desk protects nothing: anyone who can log in may annotate, edit and sign as anyone.
+So every annotation is held against the local map of who was given what.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from kina_build.jsonl import describe
+from review.labelling import MARK_PREFIX, WHOLE_ITEM
+from review.records import Assignment, Flaw, Record, Review
+from review.rubric import CRITERION_NAMES, TOP_RATING
+
+Fault = Literal[
+    "unknown_task",
+    "not_assigned",
+    "forged_author",
+    "edited_by_other",
+    "deleted_user",
+    "duplicate",
+    "skipped",
+    "draft",
+    "incomplete",
+    "impossible_value",
+    "late_edit",
+]
+"""Why an annotation is not used."""
+
+SAME_WRITE_S = 2.0
+"""Seconds between the two time stamps of an annotation that was written only once."""
+
+
+class Annotation(Record):
+    """One annotation as a desk or a worksheet gave it, before anything is believed."""
+
+    annotation_id: str
+    assignment_id: str | None
+    """Of the task it is on; None where the task carries none of ours."""
+    author: str | None
+    """Account that signs it; None when the account was deleted."""
+    updated_by: str | None = None
+    """Account that wrote it last, where the desk tells."""
+    created_at: datetime | None = None
+    """By the server's clock."""
+    updated_at: datetime | None = None
+    lead_time_s: float | None = None
+    """The browser's word, not the server's."""
+    skipped: bool = False
+    draft: bool = False
+    values: dict[str, Any] = Field(default_factory=dict)
+    """Control name to value."""
+
+
+class Quarantined(Record):
+    """One annotation that is not used."""
+
+    annotation_id: str
+    item_id: str | None
+    reviewer_id: str | None
+    """Who was assigned, not who signed."""
+    reason: Fault
+    detail: str
+    author: str | None
+
+
+class Collected(Record):
+    """Everything a pull found."""
+
+    reviews: tuple[Review, ...]
+    """Good ones, then one row with status missing, skipped or draft for each assignment without."""
+    quarantine: tuple[Quarantined, ...]
+
+
+def collect_reviews(
+    annotations: Sequence[Annotation],
+    assignments: Sequence[Assignment],
+    accounts: Mapping[str, str],
+    *,
+    payees: Mapping[str, str] | None = None,
+    snapshot: datetime | None = None,
+) -> Collected:
+    """Hold annotations against the assignments.
+
+    Args:
+        annotations: what the desk exported, in any order; repeats of one id collapse.
+        assignments: who was given what; assignment_id is the opaque id on the task.
+        accounts: reviewer_id to account on the desk.
+        payees: reviewer_id to payee_id.
+        snapshot: instant after which an edit no longer counts.
+    """
+    given = {slot.assignment_id: slot for slot in assignments if slot.assignment_id}
+    by_slot: dict[str, list[Annotation]] = defaultdict(list)
+    quarantine: list[Quarantined] = []
+    for annotation in {a.annotation_id: a for a in annotations}.values():
+        if annotation.assignment_id in given:
+            by_slot[str(annotation.assignment_id)].append(annotation)
+        else:
+            quarantine.append(
+                _set_aside(annotation, None, "unknown_task", "the task is not one of this batch")
+            )
+    reviews: list[Review] = []
+    for assignment_id, slot in sorted(given.items()):
+        account = accounts.get(slot.reviewer_id)
+        review, faults = _settle_slot(by_slot[assignment_id], slot, account, snapshot)
+        reviews.append(_with_payee(review, payees or {}))
+        quarantine += faults
+    order = sorted(reviews, key=lambda review: (review.item_id, review.reviewer_id))
+    return Collected(
+        reviews=tuple(order),
+        quarantine=tuple(sorted(quarantine, key=lambda fault: (fault.annotation_id, fault.reason))),
+    )
+
+
+def _settle_slot(
+    annotations: Sequence[Annotation], slot: Assignment, account: str | None, snapshot: datetime | None
+) -> tuple[Review, list[Quarantined]]:
+    """Return the slot's review (or a row that says there is none) and what was set aside."""
+    kept: Review | None = None
+    faults: list[Quarantined] = []
+    for annotation in sorted(annotations, key=_age):
+        fault = _fault_of(annotation, account, snapshot)
+        if fault is None and kept is not None:
+            fault = ("duplicate", "a complete review of this reviewer came before")
+        if fault is None:
+            try:
+                kept = read_annotation(annotation, slot)
+            except ValidationError as error:
+                fault = ("impossible_value", "; ".join(describe(error)))
+        if fault is not None:
+            faults.append(_set_aside(annotation, slot, *fault))
+    return kept or _absent(slot, faults), faults
+
+
+def _fault_of(
+    annotation: Annotation, account: str | None, snapshot: datetime | None
+) -> tuple[Fault, str] | None:
+    return _fault_of_author(annotation, account) or _fault_of_content(annotation, snapshot)
+
+
+def _fault_of_author(annotation: Annotation, account: str | None) -> tuple[Fault, str] | None:
+    if annotation.author is None:
+        return "deleted_user", "its author's account was deleted; nobody can vouch for it"
+    if annotation.author != account:
+        return "not_assigned", f"signed by {annotation.author}, who was not given this item"
+    editor = annotation.updated_by or annotation.author
+    if editor == account:
+        return None
+    if _written_once(annotation):
+        return "forged_author", f"signed as {account} but written by {editor}"
+    return "edited_by_other", f"last written by {editor}"
+
+
+def _fault_of_content(annotation: Annotation, snapshot: datetime | None) -> tuple[Fault, str] | None:
+    if annotation.draft:
+        return "draft", "saved but never submitted"
+    if annotation.skipped:
+        return "skipped", "the reviewer skipped it"
+    missing = [name for name in _required() if _is_blank(annotation.values.get(name))]
+    if missing:
+        return "incomplete", f"no {', '.join(name.removeprefix(MARK_PREFIX) for name in missing)}"
+    if snapshot and annotation.updated_at and annotation.updated_at > snapshot:
+        return "late_edit", "written or changed after the snapshot"
+    return None
+
+
+def _written_once(annotation: Annotation) -> bool:
+    if annotation.created_at is None or annotation.updated_at is None:
+        return True
+    return (annotation.updated_at - annotation.created_at).total_seconds() < SAME_WRITE_S
+
+
+def read_annotation(annotation: Annotation, slot: Assignment) -> Review:
+    """Read a complete annotation as the review of an assignment.
+
+    Raises:
+        ValidationError: an impossible rating, an unknown verdict or flaw.
+    """
+    values = annotation.values
+    return Review.model_validate(
+        {
+            "item_id": slot.item_id,
+            "reviewer_id": slot.reviewer_id,
+            "round": slot.round,
+            "review_id": annotation.annotation_id,
+            "assignment_id": slot.assignment_id,
+            "submitted_at": annotation.created_at,
+            "ratings": {name: _mark(values[MARK_PREFIX + name]) for name in CRITERION_NAMES},
+            "verdict": _single(values["verdict"]),
+            "flaws": [_flaw(path) for path in values.get("flaws") or []],
+            "rationale": _single(values["rationale"]),
+            "lead_time_s": annotation.lead_time_s,
+        }
+    )
+
+
+def _required() -> list[str]:
+    return [*(MARK_PREFIX + name for name in CRITERION_NAMES), "verdict", "rationale"]
+
+
+def _mark(value: Any) -> Any:
+    """Return the number before the level's name; what is no mark stays as it is, to be refused."""
+    text = str(_single(value)).split(" ")[0]
+    return int(text) if text.isdigit() and int(text) <= TOP_RATING else f"{_single(value)!r} is no rating"
+
+
+def _single(value: Any) -> Any:
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def _is_blank(value: Any) -> bool:
+    return value in (None, []) or not str(_single(value)).strip()
+
+
+def _flaw(path: Any) -> Flaw:
+    kind, severity, option = [*map(str, path), "", ""][:3]
+    return Flaw.model_validate(
+        {"kind": kind, "severity": severity, "option": None if option in ("", WHOLE_ITEM) else option}
+    )
+
+
+def _absent(slot: Assignment, faults: Sequence[Quarantined]) -> Review:
+    reasons = {fault.reason for fault in faults}
+    status = next((word for word in ("draft", "skipped") if word in reasons), "missing")
+    return Review.model_validate(
+        {
+            "item_id": slot.item_id,
+            "reviewer_id": slot.reviewer_id,
+            "round": slot.round,
+            "assignment_id": slot.assignment_id,
+            "status": status,
+        }
+    )
+
+
+def _set_aside(annotation: Annotation, slot: Assignment | None, reason: Fault, detail: str) -> Quarantined:
+    return Quarantined(
+        annotation_id=annotation.annotation_id,
+        item_id=slot.item_id if slot else None,
+        reviewer_id=slot.reviewer_id if slot else None,
+        reason=reason,
+        detail=detail,
+        author=annotation.author,
+    )
+
+
+def _with_payee(review: Review, payees: Mapping[str, str]) -> Review:
+    payee = payees.get(review.reviewer_id)
+    return review.model_copy(update={"payee_id": payee}) if payee else review
+
+
+def _age(annotation: Annotation) -> tuple[str, str]:
+    created = annotation.created_at.isoformat() if annotation.created_at else ""
+    return created, annotation.annotation_id

@@ -1,0 +1,137 @@
+"""The rubric as Label Studio labelling configurations, and one item as a reviewer's task.
+
+Two desks, one source (review/rubric.py): reviewers rate items, adjudicators grade reviews.
+A task shows nothing of the author, the other reviewer or any model.
+"""
+
+from __future__ import annotations
+
+import html
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+from kina_build.items.markup import show_item
+from kina_build.items.model import LETTERS, Item
+from review.records import Review, Severity
+from review.rubric import CRITERIA, LEVELS, Criterion
+from review.words import FlawKind, Verdict
+
+Purpose = Literal["review", "grading"]
+"""What a desk is for: rating items, or grading reviews of them."""
+
+WHOLE_ITEM = "item"
+"""In the flaw tree, what stands where a flaw concerns no single option."""
+CARD = "card"
+"""Name of the task's displayed object, which every control points at."""
+MARK_PREFIX = "mark_"
+STYLE = (
+    ".htx-richtext{font-size:16px;line-height:1.6} .htx-richtext math{font-size:1.1em}"
+    " .criterion{border-top:1px solid #ccc;padding-top:.6em;margin-top:.6em}"
+)
+
+
+def labelling_config(purpose: Purpose, option_count: int = 4) -> str:
+    """Write the labelling configuration of a desk as XML.
+
+    Args:
+        purpose: which desk.
+        option_count: options of the largest item of the batch; flaws can name each.
+
+    Source:
+        https://labelstud.io/tags
+    """
+    view = ET.Element("View")
+    ET.SubElement(view, "Style").text = STYLE
+    ET.SubElement(view, "HyperText", name=CARD, value=f"${CARD}", inline="true")
+    for criterion in CRITERIA:
+        _add_marks(view, criterion, purpose)
+    if purpose == "review":
+        _add_heading(view, "What should become of the item?")
+        _add_choices(view, "verdict", dict.fromkeys(get_args(Verdict), ""), required=True)
+        _add_flaws(view, option_count)
+    _add_heading(view, "Why? Two or three sentences that a colleague could check.")
+    ET.SubElement(
+        view, "TextArea", name="rationale", toName=CARD, rows="3", maxSubmissions="1", editable="true",
+        required="true", requiredMessage="Please say why.",
+    )  # fmt: skip
+    ET.indent(view)
+    return ET.tostring(view, encoding="unicode")
+
+
+def review_task(item: Item, assignment_id: str) -> dict[str, Any]:
+    """Return the task data of one item: an opaque id and the card."""
+    source = (
+        f"<p><small>Source: {html.escape(item.question_source)}</small></p>" if item.question_source else ""
+    )
+    path = html.escape(" › ".join(item.path))
+    return {"assignment_id": assignment_id, CARD: f"<p><small>{path}</small></p>{show_item(item)}{source}"}
+
+
+def grading_task(item: Item, review: Review, assignment_id: str) -> dict[str, Any]:
+    """Return the task data of one review to grade: the item, then what the review says of it."""
+    shown = review_task(item, assignment_id)
+    shown[CARD] += f"<hr><h4>The review to grade</h4>{show_review(review)}"
+    return shown
+
+
+def show_review(review: Review) -> str:
+    """Return what a review says as HTML, without who wrote it."""
+    titles = {criterion.name: criterion.title for criterion in CRITERIA}
+    marks = "".join(
+        f"<li>{titles[name]}: {mark} ({LEVELS[mark]})</li>" for name, mark in review.ratings.items()
+    )
+    flaws = "".join(
+        f"<li>{html.escape(flaw.kind)}, {flaw.severity}, {html.escape(flaw.option or WHOLE_ITEM)}</li>"
+        for flaw in review.flaws
+    )
+    return (
+        f"<p>Verdict: <b>{html.escape(review.verdict or 'none')}</b></p><ul>{marks}</ul>"
+        f"<p>Flaws named:</p><ul>{flaws or '<li>none</li>'}</ul>"
+        f"<blockquote>{html.escape(review.rationale or '')}</blockquote>"
+    )
+
+
+def read_result(result: list[dict[str, Any]]) -> dict[str, Any]:
+    """Turn an annotation's result list into {control name: value}, keeping unknown values as they are."""
+    found: dict[str, Any] = {}
+    for region in result:
+        value: Mapping[str, Any] = region.get("value") or {}
+        content = value.get(region.get("type", ""), next(iter(value.values()), None))
+        found[str(region.get("from_name", ""))] = content
+    return found
+
+
+def _add_marks(view: ET.Element, criterion: Criterion, purpose: Purpose) -> None:
+    asks = criterion.asks if purpose == "review" else criterion.grading
+    box = ET.SubElement(view, "View", className="criterion")
+    _add_heading(box, f"{criterion.title}: {asks}")
+    levels = {str(mark): name for mark, name in enumerate(LEVELS)}
+    _add_choices(box, MARK_PREFIX + criterion.name, levels, required=True)
+
+
+def _add_heading(view: ET.Element, text: str) -> None:
+    ET.SubElement(view, "Header", value=text, size="5")
+
+
+def _add_choices(view: ET.Element, name: str, choices: Mapping[str, str], *, required: bool) -> None:
+    control = ET.SubElement(
+        view, "Choices", name=name, toName=CARD, choice="single-radio", showInline="true",
+        required=str(required).lower(), requiredMessage=f"Please choose: {name.removeprefix(MARK_PREFIX)}.",
+    )  # fmt: skip
+    for value, meaning in choices.items():
+        shown = f"{value} {meaning}".strip()
+        ET.SubElement(control, "Choice", value=shown, alias=value)
+
+
+def _add_flaws(view: ET.Element, option_count: int) -> None:
+    _add_heading(view, "Flaws, if any: kind, then severity, then the option concerned")
+    tree = ET.SubElement(
+        view, "Taxonomy", name="flaws", toName=CARD, leafsOnly="true", placeholder="Name a flaw"
+    )
+    for kind in get_args(FlawKind):
+        branch = ET.SubElement(tree, "Choice", value=kind)
+        for severity in get_args(Severity):
+            twig = ET.SubElement(branch, "Choice", value=severity)
+            for place in (WHOLE_ITEM, *LETTERS[:option_count]):
+                ET.SubElement(twig, "Choice", value=place)

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import datetime as dt
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kina_build.items.model import Item
+from review.collection import Annotation, Collected, collect_reviews
+from review.labelling import grading_task, labelling_config, read_result, review_task
+from review.records import Assignment
+from review.rubric import CRITERION_NAMES
+
+NOON = dt.datetime(2026, 3, 2, 12, tzinfo=dt.UTC)
+LATER = NOON + dt.timedelta(hours=1)
+FULL: dict[str, Any] = {f"mark_{name}": ["3 good"] for name in CRITERION_NAMES} | {
+    "verdict": ["reject"],
+    "rationale": ["The key is wrong."],
+    "flaws": [["wrong_groundtruth", "critical", "B"], ["other", "minor", "item"]],
+}
+SLOTS = [
+    Assignment(item_id="i1", reviewer_id="ann", assignment_id="t-ann"),
+    Assignment(item_id="i1", reviewer_id="bob", assignment_id="t-bob"),
+]
+ACCOUNTS = {"ann": "ann@example.org", "bob": "bob@example.org"}
+
+
+def note(number: int = 1, **more: Any) -> Annotation:
+    made: dict[str, Any] = {
+        "annotation_id": str(number),
+        "assignment_id": "t-ann",
+        "author": "ann@example.org",
+        "updated_by": "ann@example.org",
+        "created_at": NOON,
+        "updated_at": NOON,
+        "values": FULL,
+    }
+    return Annotation.model_validate(made | more)
+
+
+def collect(*notes: Annotation, **more: Any) -> Collected:
+    return collect_reviews(notes, SLOTS, ACCOUNTS, **more)
+
+
+def test_a_complete_annotation_becomes_a_review() -> None:
+    found = collect(note(lead_time_s=42.0), payees={"ann": "p1"})
+    review, absent = found.reviews
+    assert (review.item_id, review.reviewer_id, review.status, review.verdict) == (
+        "i1",
+        "ann",
+        "submitted",
+        "reject",
+    )
+    assert (review.payee_id, review.lead_time_s, review.submitted_at) == ("p1", 42.0, NOON)
+    assert review.ratings == dict.fromkeys(CRITERION_NAMES, 3)
+    assert [(f.kind, f.severity, f.option) for f in review.flaws] == [
+        ("wrong_groundtruth", "critical", "B"),
+        ("other", "minor", None),
+    ]
+    assert (absent.reviewer_id, absent.status) == ("bob", "missing")
+    assert found.quarantine == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "status"),
+    [
+        ({"assignment_id": "t-zzz"}, "unknown_task", "missing"),
+        ({"assignment_id": None}, "unknown_task", "missing"),
+        ({"author": "eve@example.org", "updated_by": "eve@example.org"}, "not_assigned", "missing"),
+        ({"updated_by": "bob@example.org"}, "forged_author", "missing"),
+        ({"updated_by": "bob@example.org", "updated_at": LATER}, "edited_by_other", "missing"),
+        ({"author": None}, "deleted_user", "missing"),
+        ({"skipped": True}, "skipped", "skipped"),
+        ({"draft": True}, "draft", "draft"),
+        ({"values": {}}, "incomplete", "missing"),
+        ({"values": FULL | {"rationale": [" "]}}, "incomplete", "missing"),
+        ({"values": FULL | {"mark_factuality": ["9 superb"]}}, "impossible_value", "missing"),
+        ({"values": FULL | {"verdict": ["perhaps"]}}, "impossible_value", "missing"),
+        ({"values": FULL | {"flaws": [["typo", "minor", "A"]]}}, "impossible_value", "missing"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_believed_is_set_aside(change: dict[str, Any], reason: str, status: str) -> None:
+    found = collect(note(**change))
+    assert [fault.reason for fault in found.quarantine] == [reason]
+    assert found.quarantine[0].detail
+    assert next(r for r in found.reviews if r.reviewer_id == "ann").status == status
+
+
+def test_the_first_complete_review_counts() -> None:
+    better = FULL | {"verdict": ["accept"]}
+    late = note(1, created_at=NOON + dt.timedelta(hours=1), values=better)
+    found = collect(late, note(2), note(0, values={}, created_at=NOON - dt.timedelta(hours=1)))
+    assert found.reviews[0].verdict == "reject"
+    assert [(fault.annotation_id, fault.reason) for fault in found.quarantine] == [
+        ("0", "incomplete"),
+        ("1", "duplicate"),
+    ]
+
+
+def test_an_export_that_lists_a_task_twice_counts_once() -> None:
+    found = collect(note(1), note(1))
+    assert (len(found.reviews), found.quarantine) == (2, ())
+
+
+def test_an_edit_after_the_snapshot_is_flagged_and_not_used() -> None:
+    edited = note(updated_at=NOON + dt.timedelta(days=1))
+    assert [f.reason for f in collect(edited, snapshot=NOON).quarantine] == ["late_edit"]
+    assert collect(edited).quarantine == ()
+
+
+def test_both_desks_ask_every_criterion() -> None:
+    for purpose in ("review", "grading"):
+        view = ET.fromstring(labelling_config(purpose, option_count=10))
+        names = {control.get("name") for control in view.iter("Choices")}
+        assert {f"mark_{name}" for name in CRITERION_NAMES} <= names
+        assert ("verdict" in names) == (purpose == "review")
+    assert len(list(view.iter("Taxonomy"))) == 0
+
+
+def test_a_task_hides_author_id_and_the_other_reviewer(make_item: Callable[..., Item]) -> None:
+    item = make_item("secret-id", "What is $x^2$?", author_id="author-7", metadata={"model": "gpt"})
+    task = review_task(item, "t-1")
+    assert task["assignment_id"] == "t-1"
+    text = str(task)
+    assert "<math" in text
+    for secret in ("secret-id", "author-7", "gpt"):
+        assert secret not in text
+    review = collect(note()).reviews[0]
+    graded = str(grading_task(item, review, "t-2"))
+    assert "ann" not in graded.replace("bland", "")
+    assert "wrong_groundtruth" in graded
+
+
+def test_results_of_the_desk_are_read_by_control() -> None:
+    result = [
+        {"from_name": "verdict", "type": "choices", "value": {"choices": ["accept"]}},
+        {"from_name": "flaws", "type": "taxonomy", "value": {"taxonomy": [["other", "minor", "item"]]}},
+        {"from_name": "rationale", "type": "textarea", "value": {"text": ["fine"]}},
+    ]
+    assert read_result(result) == {
+        "verdict": ["accept"],
+        "flaws": [["other", "minor", "item"]],
+        "rationale": ["fine"],
+    }
