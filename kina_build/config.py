@@ -36,6 +36,22 @@ class ItemRules(Section):
     """Item field to column of foreign files, as --map; the flag wins."""
     constants: dict[str, str] = Field(default_factory=dict)
     """Item field to a value that every imported row takes, as --set; the flag wins."""
+    severity: dict[str, Literal["error", "warning", "info", "off"]] = Field(default_factory=dict)
+    """Rule to severity, where it shall differ from the profile's."""
+    option_count: int = Field(10, ge=2)
+    """Options of a KINA item (arXiv 2606.05104)."""
+    min_statements: int = Field(6, ge=2)
+    """Statements that a combinatorial KINA item numbers at least (arXiv 2606.05104)."""
+    statement_size_ratio: float = Field(4.0, ge=1)
+    """Largest combination over smallest, in statements, before sizes count as unbalanced."""
+    passage_characters: int = Field(400, ge=0)
+    """Length from which a stem may hold the passage it speaks of."""
+    cue_p: float = Field(0.01, gt=0, lt=1)
+    """Level at which surface cues are reported, shared among all cues (Bonferroni)."""
+    cue_min_items: int = Field(8, ge=1)
+    """Items a cue must speak of before it can be reported."""
+    balance_p: float = Field(0.01, gt=0, lt=1)
+    """Level of the chi-square test of the keys' letters."""
 
 
 class ChatRules(Section):
@@ -88,6 +104,36 @@ class DedupRules(Section):
     """Vectors from which FAISS searches an inverted file instead of all of them."""
     ivf_recall: float = Field(0.99, gt=0, le=1)
     """Least share of the true nearest neighbours, measured, that an inverted file must find."""
+    threshold: float = Field(0.80, gt=0, le=1)
+    """Cosine from which two items are compared; KINA paper, stage 1. True paraphrases sit down to
+    .80 and different questions up to .99: the cosine finds candidates and decides nothing."""
+    common_limit: int = Field(10, ge=2)
+    """Items showing a text from which on it is too common to tell items apart."""
+    group_limit: int = Field(200, ge=2)
+    """Largest group with equal gold, options or passage that is compared pair by pair."""
+    strong_options: float = Field(0.6, gt=0, le=1)
+    """Option overlap (Jaccard) that, with the same right answer, is strong evidence of a copy."""
+    strong_action: Literal["review", "drop"] = "review"
+    """What strong evidence short of equality leads to."""
+    template_share: float = Field(0.6, gt=0, le=1)
+    """Share of the stems' tokens two template siblings have in common."""
+    passage_overlap: float = Field(0.8, gt=0, le=1)
+    """Overlap (Jaccard of 3-grams) from which two passages are one."""
+    conflict_statuses: tuple[str, ...] = ("duplicate", "conflict", "review", "template_sibling")
+    """Statuses whose pairs selection must not take together; KINA paper: no pair of the final set
+    has duplicate risk above tau_dup."""
+    checked_fields: tuple[str, ...] = ("key_checked", "expert_checked")
+    """Metadata fields that, when true, say that an expert checked the key."""
+    difficulty_fields: tuple[str, ...] = ("difficulty",)
+    """Metadata fields that hold a known difficulty."""
+    recall_floor: float = Field(0.95, gt=0, le=1)
+    """Least recall of labelled duplicates when a threshold is chosen from labels."""
+    nearest_shown: int = Field(10, ge=1)
+    """Neighbours that --explain prints."""
+    cross_threshold: float = Field(0.60, gt=0, le=1)
+    """Cosine from which items of two languages are candidates: parallel items sit at .59 to .83."""
+    cross_margin: float = Field(0.05, ge=0)
+    """How far the nearest item of the other language must lead the second, in cosine."""
 
 
 class SupportRules(Section):
@@ -123,7 +169,7 @@ class SupportRules(Section):
     """Share of items that may be left out because a pair of theirs got no rating."""
     calibration_labels: int = Field(default=30, ge=1)
     """Pairs rated by experts from which judges are calibrated on them."""
-    calibration_prior: float = Field(default=2.0, ge=0)
+    calibration_prior: float = Field(default=2.0, gt=0)
     """Imagined labels at each level of the judges that agree with them."""
     calibration_folds: int = Field(default=5, ge=2)
     """Folds, by item, in which the gain of calibrating is measured."""
@@ -152,9 +198,6 @@ class SelectionRules(Section):
     """Items left after fixing by the dual up to which HiGHS is asked for the optimum."""
     exact_seconds: float = Field(60.0, gt=0)
     """Time HiGHS is given; what it has not proven by then is reported as not proven."""
-    neighbourhood_items: int = Field(24, ge=1)
-    """Conflicts of one item up to which the k of a k-extendible system is exact; above, a clique
-    cover bounds it from above, which only lowers the factor claimed."""
     random_draws: int = Field(100, ge=1)
     """Stratified random sets of the same size that a selection is compared with."""
     stratum_floor: int = Field(1, ge=0)

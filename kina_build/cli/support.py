@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from kina_build.cli import options
+from kina_build.cli.adapters import ADAPTERS, Choice, Method, estimate
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
-
-if TYPE_CHECKING:
-    from kina_build.dedup.embedding import Encoder
-    from kina_build.support.embedding import Embed
-
-
-class Method(StrEnum):
-    """The adapters that end in one support matrix."""
-
-    embedding = "embedding"
-
 
 AnchorFile = Annotated[Path, typer.Option("--anchors", help="Anchors, as `kina anchors` writes them.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="The support.npz to write.")]
@@ -36,9 +25,34 @@ Cache = Annotated[
 AllDomains = Annotated[
     bool, typer.Option("--all-domains", help="Compare anchors with the items of every domain.")
 ]
-Compare = Annotated[
-    Path | None, typer.Option("--compare", help="Another support.npz to correlate the result with.")
+Judges = Annotated[
+    list[str] | None,
+    typer.Option("--judge", help="judge: a model's name; repeat for several. NAME#2 is a second reading."),
 ]
+BaseUrl = Annotated[str | None, typer.Option("--base-url", help="judge: endpoint; default: OPENAI_BASE_URL.")]
+Calls = Annotated[
+    Path | None, typer.Option("--calls", help="judge: log of replies; default: beside the output.")
+]
+Labels = Annotated[
+    Path | None, typer.Option("--labels", help="judge, ratings: experts' ratings, to calibrate on.")
+]
+SaveRatings = Annotated[
+    Path | None, typer.Option("--save-ratings", help="judge: write the ratings as JSON Lines.")
+]
+Ratings = Annotated[
+    Path | None,
+    typer.Option(
+        "--ratings", help="ratings: rows of item_id, anchor_id and score (0-1) or judge, rating (0-4)."
+    ),
+]
+AllowUnjudged = Annotated[
+    float | None,
+    typer.Option(
+        "--allow-unjudged", min=0, max=1, help="judge: share of items that may be left out unrated."
+    ),
+]
+MaxCalls = Annotated[int | None, typer.Option("--max-calls", min=0, help="judge: stop after so many calls.")]
+MaxCost = Annotated[float | None, typer.Option("--max-cost", min=0, help="judge: stop at this cost.")]
 
 SHOWN = 12
 """Ids printed for people before the rest is only counted."""
@@ -54,82 +68,78 @@ def support(
     encoder: EncoderName = None,
     cache: Cache = None,
     all_domains: AllDomains = False,
-    compare: Compare = None,
+    ratings: Ratings = None,
+    judge: Judges = None,
+    base_url: BaseUrl = None,
+    calls: Calls = None,
+    labels: Labels = None,
+    save_ratings: SaveRatings = None,
+    allow_unjudged: AllowUnjudged = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    compare: Annotated[
+        Path | None, typer.Option("--compare", help="Another support.npz to correlate the result with.")
+    ] = None,
+    dry_run: options.DryRun = False,
 ) -> None:
     """Score how much each item shows of each anchor, in [0, 1], into one support matrix.
 
     An anchor is compared with the items of its own domain (their field) and scores 0
-    elsewhere; an anchor without a domain is compared with all.
+    elsewhere; an anchor without a domain is compared with all. Methods: embedding (cosine,
+    no model calls), judge (a model rates 0 to 4 with quoted evidence), ratings (a file made
+    elsewhere).
     """
-    settings = run.settings
-    name = encoder or settings.dedup.encoder
+    choice = Choice(
+        run=run,
+        method=method,
+        encoder=encoder or run.settings.dedup.encoder,
+        cache=cache,
+        all_domains=all_domains,
+        ratings=ratings,
+        judges=tuple(judge or ()),
+        base_url=base_url,
+        calls=calls or output.with_name(output.name + ".calls.jsonl"),
+        labels=labels,
+        save_ratings=save_ratings,
+        allow_unjudged=allow_unjudged,
+        max_calls=max_calls,
+        max_cost=max_cost,
+    ).checked()
     stage = run.stage(
         "support",
-        inputs=[pool, anchors, *([compare] if compare else [])],
-        outputs=[output],
-        params={
-            "method": method.value,
-            "encoder": name,
-            "all_domains": all_domains,
-            "rules": settings.support.model_dump(),
-            "dedup": settings.dedup.model_dump(),
-        },
-        show=_show_support,
+        inputs=[path for path in (pool, anchors, ratings, labels, compare) if path],
+        outputs=[path for path in (output, save_ratings) if path],
+        params=choice.params(),
+        show=_show,
     )
-    if stage.up_to_date():
+    if not dry_run and stage.up_to_date():
         return
     from kina_build.items.pool import read_pool
     from kina_build.support.anchors import read_anchors
     from kina_build.support.diagnose import compare_support, describe_support
-    from kina_build.support.embedding import support_by_embedding
     from kina_build.support.experts import compare_domains
     from kina_build.support.matrix import read_support, write_support
 
     items, targets = read_pool(pool), read_anchors(anchors)
-    loaded = _load_encoder(run, name)
-    matrix = support_by_embedding(
-        items, targets, _embedder(run, loaded, cache), rules=settings.support, all_domains=all_domains
-    )
+    if dry_run:
+        run.report(estimate(choice, items, targets), _show_estimate)
+        return
+    outcome = ADAPTERS[method](choice, items, targets)
     findings = [finding.model_dump() for finding in compare_domains(targets, items)]
-    report = {"method": method.value, **describe_support(matrix), "findings": findings}
+    report = {
+        "method": method.value,
+        **describe_support(outcome.matrix),
+        "findings": findings,
+        **outcome.report,
+    }
     if compare:
-        report["compared"] = compare_support(matrix, read_support(compare))
-    write_support(output, matrix)
-    stage.finish(report, packages=["numpy"], models={loaded.name: loaded.revision})
+        report["compared"] = compare_support(outcome.matrix, read_support(compare))
+    outcome.write_more()
+    write_support(output, outcome.matrix)
+    stage.finish(report, packages=["numpy"], models=outcome.models)
 
 
-def _load_encoder(run: Run, name: str) -> Encoder:
-    from kina_build.dedup.embedding import load_encoder
-
-    return load_encoder(name, run.settings.dedup)
-
-
-def _embedder(run: Run, encoder: Encoder, cache: Path | None) -> Embed:
-    """Return texts-to-vectors with the cache and a progress bar.
-
-    Raises:
-        Refusal: the encoder does not know too many of the texts' tokens.
-    """
-    from kina_build.dedup.embedding import embed, unknown_rate
-    from kina_build.dedup.vectorcache import default_cache
-    from kina_build.errors import Refusal
-
-    rules = run.settings.dedup
-
-    def work(texts: Any) -> Any:
-        rate = unknown_rate(texts, encoder, rules.unknown_sample)
-        if rate > rules.unknown_limit:
-            raise Refusal(
-                f"encoder {encoder.name!r} does not know {rate:.1%} of the tokens",
-                hint="take a multilingual one, such as --encoder use-multilingual-v3",
-            )
-        with run.console.progress("embedding") as on_progress:
-            return embed(texts, encoder, cache or default_cache(), on_progress)
-
-    return work
-
-
-def _show_support(report: dict[str, Any], console: Console) -> None:
+def _show(report: dict[str, Any], console: Console) -> None:
     console.line(
         f"{report['items']} items x {report['anchors']} anchors by {report['method']}; "
         f"if every item were taken, {report['mean_best']:.1%} of the anchors' weight would be covered"
@@ -139,12 +149,50 @@ def _show_support(report: dict[str, Any], console: Console) -> None:
     _list(console, "items that support nothing", report["idle_items"])
     for finding in report["findings"]:
         console.line(f"{finding['subject']}: {finding['message']}")
+    if "ratings" in report:
+        _show_ratings(report, console)
     if "compared" in report:
         compared = report["compared"]
         console.line(
             f"against the other file: Spearman {compared['spearman']}, Pearson {compared['pearson']}, "
             f"same best anchor {compared['same_best']} ({compared['pairs']} pairs)"
         )
+
+
+def _show_ratings(report: dict[str, Any], console: Console) -> None:
+    rows = [[judge, *counts, report["unquoted"][judge]] for judge, counts in report["ratings"].items()]
+    console.table("ratings", ["judge", "0", "1", "2", "3", "4", "not quoted"], rows)
+    for pair in report["agreement"]:
+        console.line(
+            f"{' and '.join(pair['judges'])}: equal {pair['exact']}, within one {pair['within_one']}, "
+            f"weighted kappa {pair['kappa']} ({pair['pairs']} pairs)"
+        )
+    experts = report["experts"]
+    if experts:
+        fit = experts["calibration"]
+        state = "calibrated" if fit["applied"] else "not calibrated"
+        console.line(
+            f"against experts: equal {experts['exact']}, bias {experts['bias']} on {experts['pairs']} pairs; "
+            f"{state} (mean error {fit['error_before']}, on held-out items {fit['error_after']})"
+        )
+    if "calls" in report:
+        calls = report["calls"]
+        console.line(
+            f"{calls['calls']} calls ({', '.join(f'{k} {n}' for k, n in calls['statuses'].items())}), "
+            f"{calls['prompt_tokens']} + {calls['completion_tokens']} tokens, cost {calls['cost']}"
+        )
+        _list(console, "items left out because a pair got no rating", report["left_out"])
+
+
+def _show_estimate(report: dict[str, Any], console: Console) -> None:
+    console.line(
+        f"{report['calls']} calls to make ({report['calls_answered']} answered already) "
+        f"for {report['pairs']} ratings"
+    )
+    console.line(
+        f"about {report['prompt_tokens']} tokens in, at most {report['completion_tokens_at_most']} out, "
+        f"cost at most {report['cost_at_most']}"
+    )
 
 
 def _list(console: Console, title: str, ids: list[str]) -> None:

@@ -1,0 +1,223 @@
+"""The adapters of `kina support`: each turns a choice of options into a support matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kina_build.cli.command import Run
+
+if TYPE_CHECKING:
+    from kina_build.config import SupportRules
+    from kina_build.items.model import Item
+    from kina_build.support.anchors import Anchor
+    from kina_build.support.embedding import Embed
+    from kina_build.support.judge import Batch
+    from kina_build.support.matrix import SupportMatrix
+
+
+class Method(StrEnum):
+    """Where scores come from."""
+
+    embedding = "embedding"
+    judge = "judge"
+    ratings = "ratings"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The options of one run of `kina support`."""
+
+    run: Run
+    method: Method
+    encoder: str
+    cache: Path | None
+    all_domains: bool
+    ratings: Path | None
+    judges: tuple[str, ...]
+    base_url: str | None
+    calls: Path
+    labels: Path | None
+    save_ratings: Path | None
+    allow_unjudged: float | None
+    max_calls: int | None
+    max_cost: float | None
+
+    @property
+    def rules(self) -> SupportRules:
+        """Return the settings, with what the flags say."""
+        given = {} if self.allow_unjudged is None else {"unjudged_limit": self.allow_unjudged}
+        return self.run.settings.support.model_copy(update=given)
+
+    def params(self) -> dict[str, Any]:
+        """Return what shapes the result, for the manifest."""
+        return {
+            "method": self.method.value,
+            "encoder": self.encoder,
+            "all_domains": self.all_domains,
+            "judges": list(self.judges),
+            "saves_ratings": bool(self.save_ratings),
+            "rules": self.rules.model_dump(),
+            "dedup": self.run.settings.dedup.model_dump(),
+        }
+
+    def checked(self) -> Choice:
+        """Return the choice itself.
+
+        Raises:
+            UsageError: an option that the method needs is missing, or judges that are one.
+        """
+        from kina_build.errors import UsageError
+
+        if self.method == Method.judge and not self.judges:
+            raise UsageError("--method judge needs --judge MODEL")
+        if self.method == Method.ratings and not self.ratings:
+            raise UsageError("--method ratings needs --ratings FILE")
+        if len(set(self.judges)) < len(self.judges):
+            raise UsageError("a judge is named twice", hint="NAME#2 is a second reading by the model NAME")
+        return self
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an adapter hands back."""
+
+    matrix: SupportMatrix
+    report: dict[str, Any] = field(default_factory=dict)
+    models: dict[str, str] = field(default_factory=dict)
+    """Model name to revision, for the manifest."""
+    write_more: Callable[[], object] = lambda: None
+    """Writes the adapter's further outputs."""
+
+
+def by_embedding(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor]) -> Outcome:
+    """Score by the cosine of texts."""
+    from kina_build.support.embedding import support_by_embedding
+
+    embed, revision = load_embedder(choice)
+    matrix = support_by_embedding(items, anchors, embed, rules=choice.rules, all_domains=choice.all_domains)
+    return Outcome(matrix, models={choice.encoder: revision})
+
+
+def by_ratings(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor]) -> Outcome:
+    """Score by a file of scores or ratings."""
+    from kina_build.errors import UsageError
+    from kina_build.support.ratings import matrix_of_pairs, read_pair_scores, read_ratings
+    from kina_build.support.verdict import support_by_ratings
+
+    if choice.ratings is None:
+        raise UsageError("--method ratings needs --ratings FILE")
+    scores = read_pair_scores(choice.ratings, items, anchors)
+    if choice.labels is None:
+        return Outcome(matrix_of_pairs(items, anchors, scores, choice.rules))
+    rated = support_by_ratings(
+        items, anchors, read_ratings(choice.ratings), read_ratings(choice.labels), choice.rules
+    )
+    return Outcome(rated.matrix, rated.report)
+
+
+def by_judge(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor]) -> Outcome:
+    """Score by the ratings of language models."""
+    from kina_build.chat import Endpoint, Meter, ReplyLog, complete
+    from kina_build.support.judge import judge_pairs
+    from kina_build.support.ratings import read_ratings, write_ratings
+    from kina_build.support.verdict import count_calls, refuse_unjudged, support_by_ratings
+
+    labels = read_ratings(choice.labels) if choice.labels else []
+    endpoint = Endpoint.from_environment(choice.base_url)
+    log, meter = ReplyLog(choice.calls), Meter()
+    caps = {"max_calls": choice.max_calls, "max_cost": choice.max_cost}
+    chat = choice.run.settings.chat.model_copy(update={k: v for k, v in caps.items() if v is not None})
+    batches, report = plan(choice, items, anchors)
+    with choice.run.console.progress("judging") as on_progress:
+        judged = judge_pairs(
+            batches,
+            lambda requests: complete(
+                requests, endpoint, log, rules=chat, meter=meter, on_progress=on_progress
+            ),
+            choice.rules,
+        )
+    ratings, left_out = refuse_unjudged(judged, choice.rules.unjudged_limit)
+    kept = [item for item in items if item.item_id not in set(left_out)]
+    rated = support_by_ratings(kept, anchors, ratings, labels, choice.rules)
+    choice.run.console.say(f"{meter.calls} calls made now; all replies are in {choice.calls}")
+    return Outcome(
+        rated.matrix,
+        {**report, **rated.report, "calls": count_calls(judged, chat), "left_out": list(left_out)},
+        write_more=lambda: choice.save_ratings and write_ratings(choice.save_ratings, ratings),
+    )
+
+
+def plan(
+    choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor]
+) -> tuple[list[Batch], dict[str, Any]]:
+    """Choose the pairs to judge and cut them into calls."""
+    import numpy as np
+
+    from kina_build.support.anchors import in_scope
+    from kina_build.support.embedding import cosine_table
+    from kina_build.support.judge import choose_pairs, plan_batches
+
+    ordered = sorted(items, key=lambda item: item.item_id)
+    scope = in_scope(ordered, anchors)
+    if choice.all_domains:
+        scope = np.ones_like(scope)
+    most = choice.rules.prefilter_anchors
+    wanted = scope
+    if most and scope.sum(axis=1).max(initial=0) > most:
+        embed, _ = load_embedder(choice)
+        wanted = choose_pairs(cosine_table(ordered, anchors, embed), scope, choice.rules)
+    report = {"pairs_in_scope": int(scope.sum()), "pairs_judged": int(wanted.sum())}
+    return plan_batches(ordered, anchors, wanted, choice.judges, choice.rules), report
+
+
+def estimate(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor]) -> dict[str, Any]:
+    """Return what a run would take, without a call.
+
+    Raises:
+        UsageError: the method makes no calls.
+    """
+    from kina_build.chat import ReplyLog
+    from kina_build.errors import UsageError
+    from kina_build.support.judge import estimate_calls
+
+    if choice.method != Method.judge:
+        raise UsageError(f"--dry-run estimates calls; --method {choice.method.value} makes none")
+    log = ReplyLog(choice.calls)
+    batches, report = plan(choice, items, anchors)
+    calls = estimate_calls(
+        batches, lambda key: log.find(key) is not None, choice.rules, choice.run.settings.chat
+    )
+    return report | calls
+
+
+def load_embedder(choice: Choice) -> tuple[Embed, str]:
+    """Return texts-to-vectors, with the cache and a progress bar, and the encoder's revision."""
+    from kina_build.dedup.embedding import embed, load_encoder, unknown_rate
+    from kina_build.dedup.vectorcache import default_cache
+    from kina_build.errors import Refusal
+
+    rules = choice.run.settings.dedup
+    encoder = load_encoder(choice.encoder, rules)
+
+    def work(texts: Sequence[str]) -> Any:
+        rate = unknown_rate(texts, encoder, rules.unknown_sample)
+        if rate > rules.unknown_limit:
+            raise Refusal(
+                f"encoder {encoder.name!r} does not know {rate:.1%} of the tokens",
+                hint="take a multilingual one, such as --encoder use-multilingual-v3",
+            )
+        with choice.run.console.progress("embedding") as on_progress:
+            return embed(texts, encoder, choice.cache or default_cache(), on_progress)
+
+    return work, encoder.revision
+
+
+ADAPTERS: dict[Method, Callable[[Choice, Sequence[Item], Sequence[Anchor]], Outcome]] = {
+    Method.embedding: by_embedding,
+    Method.judge: by_judge,
+    Method.ratings: by_ratings,
+}
