@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from kina_build.cli import options
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.errors import SHOWN_FAULTS, UsageError
 
 if TYPE_CHECKING:
     from kina_build.items.intake import ImportResult
+    from kina_build.items.model import Item
+    from kina_build.items.reject import Reject
 
 Format = Literal["auto", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
+Profile = Literal["generic", "kina"]
 KeyWord = Literal["auto", "letter", "text", "index0", "index1"]
 
 MAP_HELP = "Read an item field from a column; 'options=A,B,C,D' takes several, 'verdict=' takes none."
@@ -83,6 +87,80 @@ def import_(
     stage.finish(report, exit_code=1 if result.rejects else 0)
 
 
+def check(
+    run: Run,
+    pool: options.Pool,
+    *,
+    profile: Annotated[
+        Profile, typer.Option("--profile", help="Which rules count, and how much.")
+    ] = "generic",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the findings as JSON Lines.")
+    ] = None,
+) -> None:
+    """Find what is wrong with items: keys, equal options, lost text, LaTeX, surface cues.
+
+    Leaves with 1 when a rule of severity error fires. A file that is no pool is imported
+    on the fly, and its rejects are listed among the findings. Severities can be changed
+    in kina.toml: [items.severity] missing_media = "off".
+    """
+    rules = run.settings.items
+    params = {"profile": profile, "items": rules.model_dump(mode="json")}
+    stage = run.stage(
+        "check", inputs=[pool], outputs=[output] if output else [], params=params, show=_show_check
+    )
+    if stage.up_to_date():
+        return
+    from kina_build.items.lint import check_items, check_rejects, summarise
+    from kina_build.jsonl import write_records
+
+    items, rejects = _read_any(pool)
+    with run.console.progress("checking") as progress:
+        findings = [*check_rejects(rejects), *check_items(items, profile, rules, progress)]
+    report = {
+        "findings": [finding.model_dump() for finding in findings],
+        "summary": {"profile": profile, **summarise(items, findings)},
+    }
+    if output:
+        write_records(output, findings)
+    stage.finish(report, exit_code=1 if report["summary"]["errors"] else 0)
+
+
+def _read_any(path: Path) -> tuple[list[Item], tuple[Reject, ...]]:
+    """Read a pool, or import what is no pool."""
+    from kina_build.items.intake import is_pool, read_items
+    from kina_build.items.pool import read_pool
+
+    if is_pool(path):
+        return read_pool(path), ()
+    result = read_items(path)
+    return list(result.items), result.rejects
+
+
+def _show_check(report: dict[str, Any], console: Console) -> None:
+    summary, findings = report["summary"], report["findings"]
+    console.line(
+        f"{summary['items']} items: {summary['errors']} errors, {summary['warnings']} warnings, "
+        f"{summary['infos']} notes (profile {summary['profile']})"
+    )
+    if summary["chance"] is not None:
+        console.line(f"chance level {summary['chance']:.1%}")
+    if not findings:
+        console.line("nothing found")
+        return
+    first: dict[tuple[str, str], dict[str, Any]] = {}
+    for finding in findings:
+        first.setdefault((finding["severity"], finding["rule"]), finding)
+    order = ["error", "warning", "info"]
+    rows = [
+        [severity, rule, summary["by_rule"][rule], one["item_id"], one["message"]]
+        for (severity, rule), one in sorted(
+            first.items(), key=lambda pair: (order.index(pair[0][0]), pair[0][1])
+        )
+    ]
+    console.table("findings", ["severity", "rule", "count", "first item", "what"], rows)
+
+
 def _import_report(result: ImportResult) -> dict[str, Any]:
     return {
         "items": len(result.items),
@@ -123,3 +201,4 @@ def _pairs(flag: str, given: Sequence[str] | None) -> dict[str, str]:
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
     command(app, "import", example="kina import questions.csv -o pool.jsonl")(import_)
+    command(app, "check", example="kina check pool.jsonl --profile kina")(check)

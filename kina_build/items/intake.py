@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from kina_build.items.jsonrows import read_json, read_jsonl
 from kina_build.items.model import Item
 from kina_build.items.rawfile import RawFile
 from kina_build.items.reject import Reject, RowRefused
-from kina_build.jsonl import canonical, read_bytes
+from kina_build.jsonl import STREAM, canonical, read_bytes
 from kina_build.progress import Progress, silent
 
 Format = Literal["auto", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
@@ -118,6 +119,20 @@ def read_raw(raw: bytes, name: str, suffix: str, source: ImportOptions = ImportO
         return read_jsonl(decoded, name)
     delimiter = source.delimiter or ("\t" if kind == "tsv" else None)
     return read_delimited(decoded, name, delimiter, KNOWN_NAMES | _mapped(source))
+
+
+def is_pool(path: Path) -> bool:
+    """Tell whether a file is a pool already: its first row has an item_id and keyed options."""
+    if path.is_dir():
+        return False
+    if path == STREAM:
+        return True
+    first = next((line for line in read_bytes(path).split(b"\n") if line.strip()), b"")
+    try:
+        row = json.loads(first)
+    except ValueError:
+        return path.suffix.lower() == ".jsonl" and b'"item_id"' in first
+    return isinstance(row, dict) and "item_id" in row
 
 
 def display_name(path: Path) -> str:

@@ -1,0 +1,323 @@
+r"""Numbers and formulas in options, written plainly or in LaTeX: are two of them the same?
+
+A small parser of our own: sympy's LaTeX parser (lark) needs .1 to 1 s an expression,
+reads neither "2\pi r" nor "\sqrt 3" and gives wrong trees for "\sin(x)+\cos(2x)" (sympy
+1.14), and sympy's other parsers run what they read. Here nothing is run, input length
+and number sizes are bounded, and arithmetic is exact as long as it stays rational.
+
+Two formulas are the same when they agree at fixed sample values of their symbols
+(Schwartz, J. ACM 1980: distinct polynomials of low degree hardly ever agree at a point).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+Number = Fraction | float
+
+LONGEST = 120
+"""Characters of the longest text that is read as a formula."""
+LARGEST_BITS = 2048
+"""Size of numerators and denominators kept exact; beyond it the text is no formula to us."""
+LARGEST_EXPONENT = 128
+DEEPEST = 30
+"""Nested brackets followed."""
+MOST_SYMBOLS = 6
+TOLERANCE = 1e-12
+"""Relative difference up to which inexact values are equal."""
+
+HINT = re.compile(r"[\d\\^√π½⅓¼¾²³]")
+"""What a text without any of these cannot be: a number or a formula worth reading."""
+TOKEN = re.compile(
+    r"""(?x) (?P<number> \d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d) | \d+(?:\.\d+)? | \.\d+ )
+    | (?P<command> \\[A-Za-z]+ ) | (?P<symbol> [A-Za-z\u0370-\u03ff]+(?:_(?:\{\w+\}|\w))?'* )
+    | (?P<sign> <=|>=|[-+*/^(){}\[\]=<>%!|] ) | (?P<blank> \s+ )"""
+)
+SIGNS = str.maketrans(
+    {"−": "-", "–": "-", "×": "*", "·": "*", "⋅": "*", "∙": "*", "÷": "/", "∕": "/", "⁄": "/"}
+)
+MARKUP = re.compile(
+    r"\\left\b|\\right\b|\\[,;:! ]|\\displaystyle\b|\\limits\b|\\quad\b|\\qquad\b|(?<!\\)\$|~"
+)
+"""What only changes looks."""
+FONT = re.compile(
+    r"\\(?:mathrm|mathbf|mathit|mathsf|text|textrm|textbf|operatorname|boldsymbol|rm|bf)\s*\{([^{}]*)\}"
+)
+RELATIONS = {
+    "=": "=",
+    "<": "<",
+    ">": ">",
+    "<=": "<=",
+    ">=": ">=",
+    "\\le": "<=",
+    "\\leq": "<=",
+    "\\ge": ">=",
+    "\\geq": ">=",
+}
+PRODUCTS = {"*", "\\times", "\\cdot"}
+QUOTIENTS = {"/", "\\div"}
+FUNCTIONS: dict[str, Callable[[float], float]] = {
+    "sin": math.sin, "cos": math.cos, "tan": math.tan, "exp": math.exp, "ln": math.log, "log": math.log10,
+    "arcsin": math.asin, "arccos": math.acos, "arctan": math.atan,
+}  # fmt: skip
+CLOSING = {"(": ")", "{": "}", "[": "]"}
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A number, a formula or a relation between formulas, as its values at the sample points."""
+
+    relations: tuple[str, ...]
+    values: tuple[Number, ...]
+    """One for each side of the relations."""
+
+    def same(self, other: Formula) -> bool:
+        """Tell whether two formulas are the same."""
+        return self.relations == other.relations and all(map(_same_number, self.values, other.values))
+
+
+class _NotAFormula(Exception):
+    """Say that a text is no formula, or none that is worth its cost."""
+
+
+def read_formula(text: str) -> Formula | None:
+    """Read a text as a number or formula; None where it is anything else, or too large."""
+    if len(text) > LONGEST or not HINT.search(text):
+        return None
+    try:
+        return _Parser(_tokenise(fold_markup(text))).read()
+    except (_NotAFormula, ArithmeticError, ValueError):
+        return None
+
+
+def fold_markup(text: str) -> str:
+    r"""Drop LaTeX that only changes looks: "$\dfrac{1}{2}$" and "\frac{1}{2}", "\mathrm{Fe}" and "Fe"."""
+    if "\\" in text or text.count("$") >= 2:
+        plain = (
+            MARKUP.sub(" ", re.sub(r"\\[dt]frac(?![a-z])", r"\\frac", text))
+            .replace("\\(", " ")
+            .replace("\\)", " ")
+            .replace("\\%", "%")
+        )
+        for _ in range(3):
+            plain = FONT.sub(r"\1", plain)
+        text = plain
+    return re.sub(r"([_^])\{(\w)\}", r"\1\2", text).strip()
+
+
+def _tokenise(text: str) -> list[str]:
+    text = _spell_out(text).translate(SIGNS)
+    tokens: list[str] = []
+    at = 0
+    while at < len(text):
+        match = TOKEN.match(text, at)
+        if match is None:
+            raise _NotAFormula
+        at = match.end()
+        if match.lastgroup != "blank":
+            tokens.append(match[0])
+    symbols = {token for token in tokens if token[0].isalpha()}
+    # products of capitals may be of matrices or genes, where the order counts
+    if len(symbols) > MOST_SYMBOLS or sum(symbol[0].isupper() for symbol in symbols) > 1:
+        raise _NotAFormula
+    return tokens
+
+
+def _spell_out(text: str) -> str:
+    """Write superscripts and fraction characters in plain signs."""
+    if text.isascii():
+        return text
+    out: list[str] = []
+    for char in text:
+        kind = unicodedata.decomposition(char).partition(" ")[0]
+        if kind == "<super>":
+            out.append("^" + unicodedata.normalize("NFKC", char))
+        elif kind == "<fraction>":
+            out.append("(" + unicodedata.normalize("NFKC", char) + ")")
+        else:
+            out.append({"√": "\\sqrt ", "π": "\\pi ", "≤": "<=", "≥": ">="}.get(char, char))
+    # x²³ is x to the 23, not (x²)³
+    return re.sub(r"(?<=\^\d)\^(?=\d)", "", "".join(out))
+
+
+class _Parser:
+    """Recursive descent over the tokens of one text; computes as it reads."""
+
+    def __init__(self, tokens: list[str]) -> None:
+        self.tokens = tokens
+        self.at = 0
+        self.depth = 0
+
+    def read(self) -> Formula:
+        values, relations = [self.sum()], []
+        while (token := self.peek()) in RELATIONS:
+            self.at += 1
+            relations.append(RELATIONS[token])
+            values.append(self.sum())
+        if self.at < len(self.tokens):
+            raise _NotAFormula
+        return Formula(tuple(relations), tuple(values))
+
+    def peek(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def take(self, token: str) -> bool:
+        found = self.peek() == token
+        self.at += found
+        return found
+
+    def sum(self) -> Number:
+        total = self.product()
+        while (sign := self.peek()) in ("+", "-"):
+            self.at += 1
+            term = self.product()
+            total = _bounded(total + term if sign == "+" else total - term)
+        return total
+
+    def product(self) -> Number:
+        total = self.factor()
+        while token := self.peek():
+            if token in QUOTIENTS:
+                self.at += 1
+                total = _bounded(total / self.factor())
+                self._refuse_factor()  # 1/2x: one half of x, or one over 2x?
+            elif token in PRODUCTS:
+                self.at += 1
+                total = _bounded(total * self.factor())
+            elif self._starts_factor(token):
+                total = _bounded(total * self.power())
+            else:
+                break
+        return total
+
+    def _starts_factor(self, token: str) -> bool:
+        """Tell whether a factor may follow without a sign; "3 4" and "x 3" are no products."""
+        if token[0].isdigit() or token[0] == ".":
+            return False
+        return token in ("(", "{") or token[0].isalpha() or (token[0] == "\\" and token not in RELATIONS)
+
+    def _refuse_factor(self) -> None:
+        following = self.peek()
+        if following and self._starts_factor(following):
+            raise _NotAFormula
+
+    def factor(self) -> Number:
+        if self.take("-"):
+            return -self.factor()
+        return self.factor() if self.take("+") else self.power()
+
+    def power(self) -> Number:
+        base = self.atom()
+        while self.take("%"):
+            base = base / 100
+        return _raise(base, self.exponent()) if self.take("^") else base
+
+    def exponent(self) -> Number:
+        """Read what stands behind "^": a bracket, or one sign and one atom; 10^23 is read whole."""
+        if self.take("-"):
+            return -self.atom()
+        self.take("+")
+        return self.atom()
+
+    def atom(self) -> Number:
+        token = self.peek()
+        self.at += 1
+        if token in ("(", "{"):
+            return self.bracket(CLOSING[token])
+        if token[:1].isdigit() or token[:1] == ".":
+            return _number(token)
+        if token[:1] == "\\":
+            return self.command(token[1:])
+        if token[:1].isalpha():
+            return _sample(token)
+        raise _NotAFormula
+
+    def bracket(self, closing: str) -> Number:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise _NotAFormula
+        value = self.sum()
+        if not self.take(closing):
+            raise _NotAFormula
+        self.depth -= 1
+        return value
+
+    def command(self, name: str) -> Number:
+        if name == "frac":
+            return _bounded(self.argument() / self.argument())
+        if name == "sqrt":
+            root: Number = Fraction(2)
+            if self.take("["):
+                root = self.bracket("]")
+            return _root(self.argument(), root)
+        if name == "pi":
+            return math.pi
+        if name in FUNCTIONS:
+            value = FUNCTIONS[name](float(self.argument()))
+            self._refuse_factor()  # sin 2x: of 2, or of 2x?
+            return value
+        if name in ("le", "leq", "ge", "geq", "times", "cdot", "div"):
+            raise _NotAFormula
+        return _sample(name)
+
+    def argument(self) -> Number:
+        r"""Read a command's argument: a bracket, one atom, or one digit of a number (\frac12)."""
+        token = self.peek()
+        if token.isdigit() and len(token) > 1:
+            self.tokens[self.at] = token[1:]
+            return Fraction(int(token[0]))
+        return self.atom()
+
+
+def _number(token: str) -> Fraction:
+    plain = token.replace(",", "")
+    if len(plain) > 1 and plain[0] == "0" and plain[1] != ".":
+        raise _NotAFormula  # 007 is a code, not the number 7
+    return Fraction(plain)
+
+
+def _sample(symbol: str) -> Fraction:
+    """Return a symbol's sample value: fixed by its name, positive, and no simple fraction."""
+    seed = 0
+    for char in symbol:
+        seed = (seed * 1_000_003 + ord(char)) % 998_244_353
+    return Fraction(1009 + seed % 99_991, 9973)
+
+
+def _raise(base: Number, exponent: Number) -> Number:
+    whole = isinstance(exponent, Fraction) and exponent.denominator == 1
+    if isinstance(base, Fraction) and whole:
+        power = int(exponent)
+        bits = max(base.numerator.bit_length(), base.denominator.bit_length())
+        if abs(power) > LARGEST_EXPONENT or bits * abs(power) > LARGEST_BITS:
+            raise _NotAFormula
+        return base**power
+    return math.pow(base, exponent)  # raises where the result is complex or too large
+
+
+def _root(value: Number, root: Number) -> Number:
+    if root == 2 and isinstance(value, Fraction) and value >= 0:
+        exact = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
+        if exact * exact == value:
+            return exact
+    return _raise(float(value), 1 / root)
+
+
+def _bounded(value: Number) -> Number:
+    if isinstance(value, Fraction):
+        if max(value.numerator.bit_length(), value.denominator.bit_length()) > LARGEST_BITS:
+            raise _NotAFormula
+    elif not math.isfinite(value):
+        raise _NotAFormula
+    return value
+
+
+def _same_number(one: Number, other: Number) -> bool:
+    if isinstance(one, Fraction) and isinstance(other, Fraction):
+        return one == other
+    return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=1e-15)

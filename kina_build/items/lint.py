@@ -1,0 +1,169 @@
+"""Check a pool: every rule over every item, then the rules about the pool as a whole."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kina_build.config import ItemRules
+from kina_build.items.cues import check_cues, probe_balance, probe_cues
+from kina_build.items.findings import POOL, RULES, Fault, Finding, ProfileName, Severity
+from kina_build.items.mathmarkup import check_math
+from kina_build.items.model import Item
+from kina_build.items.reject import Reject
+from kina_build.items.statements import check_statements
+from kina_build.items.stems import check_stem
+from kina_build.items.structure import check_structure
+from kina_build.items.text import fold_option, fold_stem, squeeze
+from kina_build.progress import Progress, silent
+
+PROGRESS_STEP = 500
+"""Items between two reports of progress."""
+
+
+def check_items(
+    items: Sequence[Item],
+    profile: ProfileName = "generic",
+    rules: ItemRules = ItemRules(),
+    on_progress: Progress = silent,
+) -> list[Finding]:
+    """Check items by the rules of a profile.
+
+    Args:
+        items: the pool, in any order.
+        profile: which rules count, and how much: see findings.RULES.
+        rules: numbers, and severities that differ from the profile's.
+        on_progress: told of items done.
+
+    Returns:
+        Findings sorted by item and rule; those about the pool itself come first.
+    """
+    severities = severities_of(profile, rules)
+    found: list[Finding] = []
+    for done, item in enumerate(items, start=1):
+        found += _grade(item.item_id, check_item(item, rules), severities)
+        if done % PROGRESS_STEP == 0 or done == len(items):
+            on_progress(done, len(items))
+    for item_id, fault in check_repeats(items):
+        found += _grade(item_id, [fault], severities)
+    found += _grade(POOL, check_cues(items, rules), severities)
+    return sorted(found, key=lambda one: (one.item_id != POOL, one.item_id, one.rule, one.field))
+
+
+def check_item(item: Item, rules: ItemRules = ItemRules()) -> Iterator[Fault]:
+    """Apply every rule that looks at one item alone, whatever the profile."""
+    yield from check_structure(item)
+    yield from check_stem(item, rules)
+    yield from check_math(item)
+    yield from check_statements(item, rules)
+    yield from check_completeness(item, rules)
+
+
+def check_completeness(item: Item, rules: ItemRules = ItemRules()) -> Iterator[Fault]:
+    """Check what KINA asks of an item beyond being answerable."""
+    count = len(item.options)
+    if count != rules.option_count:
+        message = f"{count} options; {rules.option_count} are needed"
+        yield Fault("option_count", "options", message, {"options": count})
+    bare = [option.key for option in item.options if not squeeze(option.explanation or "")]
+    if bare:
+        yield Fault(
+            "missing_explanation", "options", f"no explanation of {', '.join(bare)}", {"options": bare}
+        )
+    if not squeeze(item.question_source or ""):
+        yield Fault("missing_source", "question_source", "no source")
+
+
+def check_repeats(items: Sequence[Item]) -> Iterator[tuple[str, Fault]]:
+    """Find ids used twice, items that stand twice, and equal items with different keys."""
+    ids = Counter(item.item_id for item in items)
+    for item_id in (item_id for item_id, count in ids.items() if count > 1):
+        yield item_id, Fault("id_repeated", "item_id", f"stands on {ids[item_id]} items")
+    groups: defaultdict[Any, list[Item]] = defaultdict(list)
+    for item in items:
+        texts = sorted(fold_option(option.answer) for option in item.options)
+        groups[fold_stem(item.question), fold_stem(item.question_material or ""), *texts].append(item)
+    for group in groups.values():
+        if len(group) > 1:
+            yield from _compare(sorted(group, key=lambda item: item.item_id))
+
+
+def _compare(group: Sequence[Item]) -> Iterator[tuple[str, Fault]]:
+    """Compare items that ask the same with the same options: is the right answer the same too?"""
+    answers = {item.item_id: fold_option(item.correct_text or "") for item in group}
+    rule = "item_repeated" if len(set(answers.values())) == 1 else "keys_conflict"
+    for item in group:
+        others = [one.item_id for one in group if one is not item]
+        message = f"the same item as {', '.join(others[:3])}"
+        if rule == "keys_conflict":
+            message += ", with another right answer"
+        yield (
+            item.item_id,
+            Fault(
+                rule, "correct_answer" if rule == "keys_conflict" else "question", message, {"others": others}
+            ),
+        )
+
+
+def check_rejects(rejects: Sequence[Reject]) -> list[Finding]:
+    """Turn rows that import refused into findings, so that one list has all that is wrong with a file."""
+    return [
+        Finding(
+            item_id=reject.item_id or f"{reject.file}:{reject.line}",
+            rule=reject.reason,
+            severity="error",
+            field="row",
+            message=f"{reject.file}:{reject.line}: {reject.message}",
+            evidence=reject.evidence,
+        )
+        for reject in rejects
+    ]
+
+
+def severities_of(profile: ProfileName, rules: ItemRules = ItemRules()) -> dict[str, Severity]:
+    """Return the rules that count in a profile, with their severities; kina.toml has the last word."""
+    graded = {name: getattr(rule, profile) for name, rule in RULES.items()} | dict(rules.severity)
+    return {name: severity for name, severity in graded.items() if severity not in (None, "off")}
+
+
+def summarise(items: Sequence[Item], findings: Sequence[Finding]) -> dict[str, Any]:
+    """Sum a check up: counts by severity and rule, chance level, every cue's accuracy, key balance."""
+    sizes = [len(item.options) for item in items if item.options]
+    balance = probe_balance(items)
+    return {
+        "items": len(items),
+        "errors": sum(finding.severity == "error" for finding in findings),
+        "warnings": sum(finding.severity == "warning" for finding in findings),
+        "infos": sum(finding.severity == "info" for finding in findings),
+        "by_rule": dict(Counter(finding.rule for finding in findings).most_common()),
+        "chance": round(sum(1 / size for size in sizes) / len(sizes), 4) if sizes else None,
+        "option_counts": {str(size): count for size, count in sorted(Counter(sizes).items())},
+        "cues": [
+            {
+                "cue": probe.cue,
+                "hits": probe.hits,
+                "n": probe.n,
+                "accuracy": round(probe.accuracy, 4),
+                "chance": round(probe.chance, 4),
+                "p_value": float(f"{probe.p_value:.4g}"),
+            }
+            for probe in probe_cues(items)
+        ],
+        "key_letters": dict(balance.counts),
+        "key_balance_p": float(f"{balance.p_value:.4g}"),
+    }
+
+
+def _grade(item_id: str, faults: Any, severities: dict[str, Severity]) -> Iterator[Finding]:
+    for fault in faults:
+        severity = severities.get(fault.rule)
+        if severity:
+            yield Finding(
+                item_id=item_id,
+                rule=fault.rule,
+                severity=severity,
+                field=fault.field,
+                message=fault.message,
+                evidence=dict(fault.evidence),
+            )

@@ -1,0 +1,118 @@
+"""Rules about combinatorial items: numbered statements, and options that combine them.
+
+Source: KINA, section on item format (arXiv 2606.05104): at least six statements, no
+option whose statements are contained in another's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from kina_build.config import ItemRules
+from kina_build.items.findings import Fault
+from kina_build.items.model import Item
+
+ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
+CIRCLED = tuple("①②③④⑤⑥⑦⑧⑨⑩⑪⑫")
+FAMILIES: tuple[tuple[str, ...], ...] = (
+    ROMAN,
+    tuple(numeral.lower() for numeral in ROMAN),
+    CIRCLED,
+    tuple(map(str, range(1, 21))),
+    tuple("abcdefghijklmnop"),
+    tuple("ABCDEFGHIJKLMNOP"),
+    tuple(f"S{n}" for n in range(1, 21)),
+    tuple(f"P{n}" for n in range(1, 21)),
+)
+"""Ways to number statements."""
+
+CONNECTIVES = re.compile(
+    r"(?i)\b(?:and|only|statements?|both|et|y|und|are|is|correct|true)\b|[\s,;、，；&+/.()（）{}\[\]-]+|和|与|と"
+)
+"""What may stand between the numbers of a combination."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """An item whose options combine numbered statements."""
+
+    statements: tuple[str, ...]
+    """Their numbers, in order."""
+    sets: dict[str, frozenset[str]]
+    """Option key to the statements it combines; options that combine none are left out."""
+
+
+def read_combination(item: Item) -> Combination | None:
+    """Read an item as combinatorial; None where it is not.
+
+    It is when its stem (or material) numbers three statements or more and most options
+    are made of such numbers, two of them with several.
+    """
+    stem = f"{item.question_material or ''}\n{item.question}"
+    for family in FAMILIES:
+        statements = _numbered(stem, family)
+        if len(statements) < 3:
+            continue
+        found = {option.key: statement_set(option.answer, family) for option in item.options}
+        sets = {key: numbers for key, numbers in found.items() if numbers}
+        several = sum(len(numbers) > 1 for numbers in sets.values())
+        if several >= 2 and 2 * len(sets) > len(item.options):
+            return Combination(statements, sets)
+    return None
+
+
+def statement_set(answer: str, family: Sequence[str]) -> frozenset[str]:
+    """Return the statement numbers an option is made of; empty where it says anything else."""
+    left = CONNECTIVES.sub(" ", answer).split()
+    if family is CIRCLED:
+        left = [char for word in left for char in word]
+    return frozenset(left) if left and set(left) <= set(family) else frozenset()
+
+
+def find_subsets(sets: dict[str, frozenset[str]]) -> list[tuple[str, str]]:
+    """List pairs of option keys whose first one's statements are a proper subset of the second's."""
+    return [(one, other) for one, other in permutations(sets, 2) if sets[one] < sets[other]]
+
+
+def check_statements(item: Item, rules: ItemRules = ItemRules()) -> Iterator[Fault]:
+    """Check a combinatorial item: enough statements, no subsets, sizes of one order."""
+    combination = read_combination(item)
+    if combination is None:
+        return
+    count = len(combination.statements)
+    if count < rules.min_statements:
+        message = f"{count} statements; {rules.min_statements} are needed"
+        yield Fault("too_few_statements", "question", message, {"statements": count})
+    pairs = find_subsets(combination.sets)
+    if pairs:
+        small, large = pairs[0]
+        message = f"option {small}'s statements are all in option {large} ({len(pairs)} such pairs)"
+        yield Fault("statement_subset", "options", message, {"pairs": [list(pair) for pair in pairs]})
+    sizes = sorted(len(numbers) for numbers in combination.sets.values())
+    if sizes[-1] > rules.statement_size_ratio * sizes[0]:
+        message = f"options combine from {sizes[0]} to {sizes[-1]} statements"
+        yield Fault("statement_sizes_unbalanced", "options", message, {"sizes": sizes})
+
+
+def _numbered(stem: str, family: Sequence[str]) -> tuple[str, ...]:
+    """Return the statement numbers that a stem counts through, from the first."""
+    at = 0
+    found: list[str] = []
+    for number in family:
+        match = _marker(number).search(stem, at)
+        if match is None:
+            break
+        found.append(number)
+        at = match.end()
+    return tuple(found)
+
+
+def _marker(number: str) -> re.Pattern[str]:
+    if number in CIRCLED:
+        return re.compile(number)
+    return re.compile(
+        rf"(?:^|(?<=[\s:：。.;；?？]))(?:\({number}\)|（{number}）|(?:[Ss]tatement\s+)?{number}\s*[.)．、:：](?!\d))"
+    )

@@ -1,0 +1,116 @@
+"""Rules about an item's build: keys, options, labels, lost characters."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from kina_build.items.equality import equal_options
+from kina_build.items.findings import Fault
+from kina_build.items.labels import PREFIX, find_unlabelled, strip_labels
+from kina_build.items.model import LETTERS, Item
+from kina_build.items.reject import RowRefused
+from kina_build.items.text import squeeze
+
+REFERENCE = re.compile(
+    r"""(?xi) \W* (?: (?:both|either|neither|only|all\s+(?:but|except)|options?|answers?|choices?) \s+ )?
+    (?-i: \(?[A-Z]\)? (?: \s*(?:,|&|/|,?\s+(?:and|or|nor))\s*\(?[A-Z]\)? )* )
+    (?: \s+ (?:only|above|below|alone) )? \W*"""
+)
+"""A whole option that names other options by letter."""
+
+LOST = "\ufffd"
+KEPT_CONTROLS = "\t\n\r\x85"
+
+
+def check_structure(item: Item) -> Iterator[Fault]:
+    """Check what every multiple-choice item needs, whatever it is about."""
+    if not squeeze(item.question):
+        yield Fault("empty_stem", "question", "the question is empty")
+    if len(item.options) < 2:
+        yield Fault(
+            "too_few_options", "options", f"{len(item.options)} option(s)", {"options": len(item.options)}
+        )
+    for option in item.options:
+        if not squeeze(option.answer):
+            yield Fault("empty_option", f"options.{option.key}", f"option {option.key} is empty")
+    yield from _check_keys(item)
+    yield from check_equal_options(item)
+    yield from _check_labels(item)
+    yield from _check_characters(item)
+
+
+def check_equal_options(item: Item) -> Iterator[Fault]:
+    """Find options that are the same answer: fatal where one of them is the key."""
+    for group in equal_options(item):
+        keys = list(group.keys)
+        evidence = {"equal_positions": keys, "how": group.how}
+        sense = {"text": "read the same", "markup": "look the same", "value": "are equal in value"}[group.how]
+        rule = "keyed_option_duplicated" if item.correct_answer in keys else "duplicate_distractor"
+        yield Fault(rule, f"options.{keys[0]}", f"options {' and '.join(keys)} {sense}", evidence)
+
+
+def _check_keys(item: Item) -> Iterator[Fault]:
+    keys = [option.key for option in item.options]
+    if item.correct_answer not in keys:
+        message = f"the key {item.correct_answer!r} names none of the {len(keys)} options"
+        yield Fault(
+            "key_not_in_options", "correct_answer", message, {"key": item.correct_answer, "options": keys}
+        )
+    if len(set(keys)) < len(keys):
+        yield Fault("option_keys_repeated", "options", f"keys {', '.join(keys)}", {"keys": keys})
+    elif keys != list(LETTERS[: len(keys)]):
+        yield Fault("option_keys_irregular", "options", f"keys {', '.join(keys)}", {"keys": keys})
+
+
+def _check_labels(item: Item) -> Iterator[Fault]:
+    texts = [option.answer for option in item.options]
+    extra = find_unlabelled(texts)
+    if extra:
+        keys = [item.options[at].key for at in extra]
+        message = f"options {', '.join(keys)} carry no label, the ones before do"
+        yield Fault("unlabelled_extra_options", "options", message, {"extra_positions": extra})
+    elif _all_labelled(texts):
+        yield Fault(
+            "option_carries_label", "options", f"options begin with letters: {texts[0]!r}, {texts[1]!r}"
+        )
+    letters = {option.key for option in item.options}
+    for option in item.options:
+        text = option.answer.strip().strip("()[].")
+        if text in letters and text != option.key and len(text) == 1:
+            message = f"option {option.key} reads {option.answer!r}, the letter of another option"
+            yield Fault("option_text_is_label", f"options.{option.key}", message)
+            return
+    for option in item.options:
+        named = _named_letters(option.answer) & letters
+        if named and len(named) + ("only" in option.answer.lower()) > 1:
+            message = f"option {option.key} names options by letter: {option.answer.strip()!r}"
+            evidence = {"letters": sorted(named)}
+            yield Fault("option_refers_to_letters", f"options.{option.key}", message, evidence)
+
+
+def _named_letters(answer: str) -> set[str]:
+    return set(re.findall(r"\b[A-Z]\b", answer)) if REFERENCE.fullmatch(answer) else set()
+
+
+def _all_labelled(texts: list[str]) -> bool:
+    """Tell whether all options begin with their own letters."""
+    if len(texts) < 2 or not all(PREFIX.match(text) for text in texts):
+        return False
+    try:
+        return bool(strip_labels(texts)[1])
+    except RowRefused:
+        return False
+
+
+def _check_characters(item: Item) -> Iterator[Fault]:
+    texts = {"question": item.question} | {f"options.{option.key}": option.answer for option in item.options}
+    for where, text in texts.items():
+        if text.isascii() and text.isprintable():
+            continue
+        if LOST in text:
+            yield Fault("replacement_character", where, f"U+FFFD at character {text.index(LOST)}")
+        bad = next((c for c in text if unicodedata.category(c) == "Cc" and c not in KEPT_CONTROLS), None)
+        if bad:
+            yield Fault("control_character", where, f"U+{ord(bad):04X} at character {text.index(bad)}")
