@@ -1,1 +1,1 @@
-"""Selection under quotas and conflicts, and the certificate of how good it is."""
+"""Selection: the items that cover the anchors best, and a certificate a stranger can check."""

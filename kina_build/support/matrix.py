@@ -22,8 +22,14 @@ from kina_build.jsonl import writing
 SCALE = 1000
 """Levels a unit of score: a score is known to .001."""
 
+FINE_SCALE = 1_000_000
+"""Levels for scores that people bring with more digits."""
+
 WEIGHT_SUM = 1_000_000
 """Least sum of the integer weights; keeps objectives below 2^53, exact in float64 too."""
+
+FINE_WEIGHT_SUM = 100_000_000
+"""The same for weights that people bring with more digits; 2^53 still holds ten times the objective."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +42,8 @@ class SupportMatrix:
 
     item_ids: tuple[str, ...]
     anchor_ids: tuple[str, ...]
-    levels: NDArray[np.uint16]
-    """Shape (items, anchors), C order, values 0 to scale."""
+    levels: NDArray[np.uint16] | NDArray[np.uint32]
+    """Shape (items, anchors), C order, values 0 to scale; 32 bits only where the scale needs them."""
     scale: int
     weights: NDArray[np.int64]
     """Shape (anchors,), non-negative."""
@@ -54,6 +60,9 @@ def build_matrix(
     anchor_ids: Sequence[str],
     scores: NDArray[np.floating],
     weights: NDArray[np.floating],
+    *,
+    scale: int = SCALE,
+    weight_sum: int = WEIGHT_SUM,
 ) -> SupportMatrix:
     """Quantise scores and weights, and sort rows and columns by id.
 
@@ -62,6 +71,8 @@ def build_matrix(
         anchor_ids: unique ids, one a column.
         scores: shape (items, anchors), each in [0, 1].
         weights: shape (anchors,), non-negative, sum above 0.
+        scale: levels a unit of score.
+        weight_sum: least sum of the integer weights.
 
     Raises:
         InputError: a repeated id, a score outside [0, 1], NaN, or unusable weights.
@@ -70,22 +81,23 @@ def build_matrix(
     _check_unique("anchor_id", anchor_ids)
     if scores.size and not (np.isfinite(scores).all() and scores.min() >= 0 and scores.max() <= 1):
         raise InputError("a support score is outside [0, 1] or not a number")
-    unit = weight_unit(weights)
+    unit = weight_unit(weights, weight_sum)
     rows = sorted(range(len(item_ids)), key=item_ids.__getitem__)
     columns = sorted(range(len(anchor_ids)), key=anchor_ids.__getitem__)
-    levels = np.rint(np.asarray(scores)[np.ix_(rows, columns)] * SCALE).astype(np.uint16)
+    kind = np.uint16 if scale <= np.iinfo(np.uint16).max else np.uint32
+    levels = np.rint(np.asarray(scores)[np.ix_(rows, columns)] * scale).astype(kind)
     return SupportMatrix(
         item_ids=tuple(item_ids[row] for row in rows),
         anchor_ids=tuple(anchor_ids[column] for column in columns),
         levels=np.ascontiguousarray(levels),
-        scale=SCALE,
+        scale=scale,
         weights=np.rint(np.asarray(weights, dtype=float)[columns] * unit).astype(np.int64),
         weight_unit=unit,
     )
 
 
-def weight_unit(weights: NDArray[np.floating]) -> int:
-    """Return the power of ten that turns weights into integers with sum >= WEIGHT_SUM.
+def weight_unit(weights: NDArray[np.floating], weight_sum: int = WEIGHT_SUM) -> int:
+    """Return the power of ten that turns weights into integers with sum >= weight_sum.
 
     Raises:
         InputError: a negative or non-finite weight, or a sum of 0.
@@ -93,7 +105,8 @@ def weight_unit(weights: NDArray[np.floating]) -> int:
     total = float(np.sum(weights)) if len(weights) else 0.0
     if not np.isfinite(weights).all() or np.min(weights, initial=0) < 0 or total <= 0:
         raise InputError("anchor weights must be non-negative numbers with a positive sum")
-    return int(10 ** max(0, math.ceil(math.log10(WEIGHT_SUM / total))))
+    # normalised weights may sum to a hair below 1: that hair must not cost a factor of ten
+    return int(10 ** max(0, math.ceil(math.log10(weight_sum / total) - 1e-9)))
 
 
 def write_support(path: Path, matrix: SupportMatrix) -> None:

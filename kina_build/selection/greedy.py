@@ -1,0 +1,226 @@
+"""The greedy set, pick for pick what the naive greedy takes, without evaluating every item.
+
+Marginal gains only shrink as the set grows (Minoux 1978), so the gain an item had earlier
+bounds its gain now. The compiled kernel keeps these stale bounds in blocks with the maximum
+of each: one skipping pass a pick and no heap. Ties go by raw centrality, then by item_id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kina_build.config import SelectionRules
+from kina_build.selection.constraints import Room
+from kina_build.selection.passes import compiled, sum_gains
+from kina_build.selection.problem import Problem
+
+FIRST_CHUNK = 64
+"""Items the numpy path evaluates first in a pick; each further chunk is four times as large."""
+
+
+@dataclass(frozen=True)
+class Picks:
+    """Items in pick order with their marginal gains in steps of 1 / unit."""
+
+    items: tuple[int, ...]
+    gains: tuple[int, ...]
+
+    @property
+    def value(self) -> int:
+        """Return the objective of the set."""
+        return sum(self.gains)
+
+
+def pick_greedily(
+    problem: Problem,
+    rules: SelectionRules = SelectionRules(),
+    *,
+    given: Iterable[int] | None = None,
+    without: Iterable[int] = (),
+) -> Picks:
+    """Add the item of largest marginal gain that leaves the set completable, until none is open.
+
+    Args:
+        problem: the instance; its must-include items come first.
+        rules: settings.
+        given: items already in the set, in order, in place of the must-include items.
+        without: items left out beside the barred ones.
+
+    Returns:
+        At most `size` picks. Fewer only where conflicts closed the way (see repair.py).
+    """
+    start = tuple(problem.must.tolist()) if given is None else tuple(given)
+    room = Room(problem, start)
+    room.blocked[list(without)] = True
+    if len(problem.stratum) >= rules.compiled_from_items:
+        added = _pick_compiled(problem, room, problem.cover(start), rules.block_items)
+    else:
+        added = _pick_in_numpy(problem, room, problem.cover(start))
+    items = start + added
+    return Picks(items, marginal_gains(problem, items))
+
+
+def order_picks(problem: Problem, items: Iterable[int]) -> Picks:
+    """Put a finished set in pick order: must-include items first, then greedily within the set."""
+    inside = np.zeros(len(problem.stratum), dtype=bool)
+    inside[list(items)] = True
+    must = tuple(problem.must.tolist())
+    rest = np.flatnonzero(inside & ~np.isin(np.arange(len(inside)), must))
+    order: list[int] = []
+    cover = problem.cover(must)
+    while len(rest):
+        gains = sum_gains(problem.matrix.levels[rest], problem.weights, cover)
+        best = int(rest[np.lexsort((rest, -problem.centrality[rest], -gains))[0]])
+        order.append(best)
+        cover = np.maximum(cover, problem.matrix.levels[best])
+        rest = rest[rest != best]
+    picked = must + tuple(order)
+    return Picks(picked, marginal_gains(problem, picked))
+
+
+def marginal_gains(problem: Problem, items: Iterable[int]) -> tuple[int, ...]:
+    """Return what each item adds to those before it, in steps of 1 / unit."""
+    cover = np.zeros(len(problem.weights))
+    gains: list[int] = []
+    for item in items:
+        better = np.maximum(cover, problem.matrix.levels[item])
+        gains.append(int((better - cover) @ problem.weights))
+        cover = better
+    return tuple(gains)
+
+
+def _pick_in_numpy(problem: Problem, room: Room, cover: NDArray[np.float64]) -> tuple[int, ...]:
+    central, bounds = problem.centrality, problem.centrality.copy()
+    picks: list[int] = []
+    while room.counts.sum() < problem.size and len(live := np.flatnonzero(room.open_items())):
+        order = live[np.lexsort((live, -central[live], -bounds[live]))]
+        best, start, length = -1, 0, FIRST_CHUNK
+        while start < len(order):
+            chunk = order[start : start + length]
+            if best >= 0 and _key(bounds, central, int(chunk[0])) < _key(bounds, central, best):
+                break
+            bounds[chunk] = sum_gains(problem.matrix.levels[chunk], problem.weights, cover)
+            leader = int(chunk[np.lexsort((chunk, -central[chunk], -bounds[chunk]))[0]])
+            if best < 0 or _key(bounds, central, leader) > _key(bounds, central, best):
+                best = leader
+            start, length = start + length, length * 4
+        picks.append(best)
+        room.take(best)
+        cover = np.maximum(cover, problem.matrix.levels[best])
+    return tuple(picks)
+
+
+def _key(gains: NDArray[np.float64], central: NDArray[np.float64], item: int) -> tuple[float, float, int]:
+    return float(gains[item]), float(central[item]), -item
+
+
+def _pick_compiled(problem: Problem, room: Room, cover: NDArray[np.float64], block: int) -> tuple[int, ...]:
+    bounds = np.where(room.blocked, -1.0, problem.centrality)
+    picks = np.empty(problem.size - int(room.counts.sum()), dtype=np.int64)
+    conflicts = problem.conflicts
+    count = compiled(_scan_blocks)(
+        problem.matrix.levels,
+        problem.weights,
+        cover,
+        bounds,
+        problem.centrality,
+        problem.stratum,
+        room.counts,
+        problem.lower,
+        problem.upper,
+        room.free,
+        conflicts.start,
+        conflicts.stop,
+        conflicts.members,
+        picks,
+        block,
+    )
+    return tuple(picks[:count].tolist())
+
+
+def _scan_blocks(  # noqa: C901, PLR0912, PLR0917  one loop nest of plain arrays, as numba wants it
+    levels: NDArray[Any],
+    weights: NDArray[np.float64],
+    cover: NDArray[np.float64],
+    bounds: NDArray[np.float64],
+    central: NDArray[np.float64],
+    stratum: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    lower: NDArray[np.int64],
+    upper: NDArray[np.int64],
+    free: int,
+    start: NDArray[np.int64],
+    stop: NDArray[np.int64],
+    members: NDArray[np.int64],
+    picks: NDArray[np.int64],
+    block: int,
+) -> int:
+    """Fill `picks`; return how many. A bound of -1 marks an item that is not open.
+
+    A stratum that closes never opens again (counts grow, free places shrink), so its items
+    are marked when met.
+    """
+    items, anchors = levels.shape
+    blocks = (items + block - 1) // block
+    tops = np.empty(blocks)
+    for b in range(blocks):
+        tops[b] = bounds[b * block : min(items, b * block + block)].max()
+    saturated = False
+    count = 0
+    while count < len(picks):
+        best, pick = -1.0, -1
+        first = int(tops.argmax())
+        for turn in range(-1, blocks):
+            # the block of the largest stale bound goes first: it sets a high mark to beat
+            b = first if turn < 0 else turn
+            if (turn == first) or tops[b] < best or tops[b] < 0:
+                continue
+            top = -1.0
+            for item in range(b * block, min(items, b * block + block)):
+                bound = bounds[item]
+                if bound < 0:
+                    continue
+                h = stratum[item]
+                if counts[h] >= upper[h] or (counts[h] >= lower[h] and free <= 0):
+                    bounds[item] = -1.0
+                    continue
+                ahead = bound > best or (
+                    bound == best
+                    and (central[item] > central[pick] or (central[item] == central[pick] and item < pick))
+                )
+                if ahead:
+                    bound = 0.0
+                    if not saturated:
+                        for anchor in range(anchors):
+                            over = np.float64(levels[item, anchor]) - cover[anchor]
+                            bound += weights[anchor] * max(over, 0.0)
+                    bounds[item] = bound
+                    if bound > best or (
+                        bound == best
+                        and (
+                            central[item] > central[pick] or (central[item] == central[pick] and item < pick)
+                        )
+                    ):
+                        best, pick = bound, item
+                top = max(top, bound)
+            tops[b] = top
+        if pick < 0:
+            break
+        picks[count] = pick
+        count += 1
+        saturated = best == 0.0
+        for anchor in range(anchors):
+            cover[anchor] = max(cover[anchor], np.float64(levels[pick, anchor]))
+        h = stratum[pick]
+        if counts[h] >= lower[h]:
+            free -= 1
+        counts[h] += 1
+        bounds[pick] = -1.0
+        for at in range(start[pick], stop[pick]):
+            bounds[members[at]] = -1.0
+    return count

@@ -1,0 +1,189 @@
+"""Read what selection takes beside the scores, and digest it whatever its order or format."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kina_build.errors import InputError, RowErrors, RowFault, UsageError
+from kina_build.jsonl import canonical, read_json
+from kina_build.selection.records import ConflictMode, Quota
+from kina_build.support.matrix import SupportMatrix
+from kina_build.tables import read_table, read_typed
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Hold everything a selection depends on, as content."""
+
+    matrix: SupportMatrix
+    strata: Mapping[str, str] | None = None
+    """Item to stratum; None: one stratum."""
+    domains: Mapping[str, str] | None = None
+    """Item to domain; None: one domain."""
+    quotas: tuple[Quota, ...] = ()
+    conflicts: tuple[Pair, ...] = ()
+    """Pairs that must not be taken together, each pair and the list sorted."""
+    conflict_mode: ConflictMode = "clusters"
+    must: frozenset[str] = field(default_factory=frozenset)
+    exclude: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Return the sha256 of the content of each kind of input that was given."""
+        quotas = sorted(canonical(quota.model_dump()) for quota in self.quotas)
+        candidates = self.matrix.item_ids
+        found = {"support": _support_digest(self.matrix), "anchors": _anchor_digest(self.matrix)}
+        given: dict[str, Any] = {
+            "strata": self.strata and {i: self.strata[i] for i in candidates if i in self.strata},
+            "domains": self.domains and {i: self.domains[i] for i in candidates if i in self.domains},
+            "quota": quotas,
+            "conflicts": self.conflicts,
+            "must": sorted(self.must),
+            "exclude": sorted(self.exclude),
+        }
+        return found | {name: _sha256(canonical(value).encode()) for name, value in given.items() if value}
+
+
+def read_labels(path: Path, *names: str) -> dict[str, str]:
+    """Read a label of each item: of some fields, the first that its row fills.
+
+    Args:
+        path: rows of item_id and the label, or a pool.
+        names: field names in order of preference, such as "stratum", "subfield", "field".
+
+    Raises:
+        InputError: no rows.
+        RowErrors: rows without item_id or without any of the fields, or an item with two labels.
+    """
+    rows = read_table(path)
+    if not rows:
+        raise InputError(f"{path}: no rows below the header")
+    labels: dict[str, str] = {}
+    faults: list[RowFault] = []
+    for row in rows:
+        item_id = str(row.values.get("item_id") or "").strip()
+        label = next((text for name in names if (text := str(row.values.get(name) or "").strip())), "")
+        if not item_id or not label:
+            lacking = " or ".join(names) if item_id else "item_id"
+            faults.append(RowFault(str(path), row.line, f"{lacking}: missing"))
+        elif labels.setdefault(item_id, label) != label:
+            faults.append(
+                RowFault(str(path), row.line, f"{item_id!r} has two labels: {labels[item_id]!r} before")
+            )
+    if faults:
+        raise RowErrors(faults, hint=f"needed columns: item_id, {names[0]}; --by names another field")
+    return labels
+
+
+def read_quotas(path: Path) -> tuple[Quota, ...]:
+    """Read rows of stratum, lower, upper, or a budget with domain and k as well.
+
+    Raises:
+        RowErrors: faulty rows.
+        InputError: a stratum on two rows, or a domain with two values of k.
+    """
+    quotas = read_typed(path, Quota)
+    seen: set[Pair] = set()
+    totals: dict[str, int | None] = {}
+    for quota in quotas:
+        if (quota.domain, quota.stratum) in seen:
+            raise InputError(f"{path}: stratum {quota.stratum!r} stands on more than one row")
+        seen.add((quota.domain, quota.stratum))
+        if totals.setdefault(quota.domain, quota.k) != quota.k:
+            raise InputError(f"{path}: domain {quota.domain!r} has two values of k")
+    return tuple(sorted(quotas, key=lambda quota: (quota.domain, quota.stratum)))
+
+
+def read_conflicts(path: Path) -> tuple[Pair, ...]:
+    """Read rows of item_id, other_id, or the conflict_edges of a duplicates.json.
+
+    Raises:
+        InputError: neither.
+        RowErrors: faulty rows.
+    """
+    document = _document(path)
+    if document is not None and "conflict_edges" in document:
+        return sort_pairs((str(one), str(other)) for one, other in document["conflict_edges"])
+    rows = read_table(path)
+    faults = [
+        RowFault(str(path), row.line, f"{key}: missing")
+        for row in rows
+        for key in ("item_id", "other_id")
+        if not str(row.values.get(key) or "").strip()
+    ]
+    if faults:
+        raise RowErrors(faults, hint="needed columns: item_id, other_id")
+    return sort_pairs((str(row.values["item_id"]), str(row.values["other_id"])) for row in rows)
+
+
+def sort_pairs(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+    """Order each pair and the list, and drop repetitions and pairs of an item with itself."""
+    return tuple(sorted({(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]}))
+
+
+def read_ids(path: Path) -> frozenset[str]:
+    """Read item ids from rows of item_id, or from the item_ids of a selection.json.
+
+    Raises:
+        InputError: neither.
+    """
+    document = _document(path)
+    if document is not None and "item_ids" in document:
+        return frozenset(map(str, document["item_ids"]))
+    rows = read_table(path)
+    lacking = [row.line for row in rows if not str(row.values.get("item_id") or "").strip()]
+    faults = [RowFault(str(path), line, "item_id: missing") for line in lacking]
+    if faults:
+        raise RowErrors(faults, hint="needed column: item_id")
+    return frozenset(str(row.values["item_id"]) for row in rows)
+
+
+def check_names(inputs: Inputs) -> None:
+    """Refuse must-include items that are not there or excluded, and quotas without strata.
+
+    Raises:
+        InputError: an id to include that has no support scores.
+        UsageError: options that contradict each other.
+    """
+    unknown = sorted(inputs.must.difference(inputs.matrix.item_ids))
+    if unknown:
+        count = f"{len(unknown)} such ids"
+        raise InputError(f"--must names {unknown[0]!r}, which has no support scores ({count})")
+    both = sorted(inputs.must & inputs.exclude)
+    if both:
+        raise UsageError(f"{both[0]!r} is both a --must and an --exclude item")
+    if inputs.quotas and inputs.strata is None:
+        raise UsageError("--quota needs --strata", hint="a file with the columns item_id and stratum")
+
+
+def _document(path: Path) -> dict[str, Any] | None:
+    """Read a .json file that is one object; None where it is rows."""
+    if path.suffix.lower() != ".json":
+        return None
+    try:
+        found = read_json(path)
+    except InputError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _support_digest(matrix: SupportMatrix) -> str:
+    # row by row, so that a million items need no second copy; ids are sorted already
+    total = hashlib.sha256(canonical([matrix.item_ids, matrix.anchor_ids, matrix.scale]).encode())
+    for start in range(0, len(matrix.item_ids), 4096):
+        total.update(matrix.levels[start : start + 4096].astype("<u4").tobytes())
+    return total.hexdigest()
+
+
+def _anchor_digest(matrix: SupportMatrix) -> str:
+    return _sha256(canonical([matrix.anchor_ids, matrix.weights.tolist(), matrix.weight_unit]).encode())
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

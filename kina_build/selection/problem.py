@@ -1,0 +1,269 @@
+"""One selection problem in whole numbers and indices: scores, strata, quotas, conflicts."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kina_build.errors import InputError, Refusal
+from kina_build.selection.inputs import Pair
+from kina_build.selection.passes import sum_gains
+from kina_build.selection.records import ConflictMode, Quota
+from kina_build.support.matrix import SupportMatrix
+
+Indices = NDArray[np.int64]
+WHOLE = ""
+"""Name of the only stratum where none are given."""
+
+
+@dataclass(frozen=True)
+class Conflicts:
+    """Say what taking an item rules out.
+
+    Item i rules out members[start[i]:stop[i]]. Items of a cluster share one slice (itself
+    included), so a cluster of any size costs its size once.
+    """
+
+    mode: ConflictMode
+    start: Indices
+    stop: Indices
+    members: Indices
+    clique: Indices
+    """Item to a clique number: disjoint sets of mutually conflicting items; lone items have their own."""
+
+    def of(self, item: int) -> Indices:
+        """Return the items that an item rules out."""
+        return self.members[self.start[item] : self.stop[item]]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Choose `size` items: at most upper and at least lower of each stratum, no two in conflict."""
+
+    matrix: SupportMatrix
+    size: int
+    strata: tuple[str, ...]
+    stratum: Indices
+    """Shape (items,): position in `strata`."""
+    lower: Indices
+    """Shape (strata,)."""
+    upper: Indices
+    """Shape (strata,); where no bound was given, `size`."""
+    conflicts: Conflicts
+    must: Indices
+    """Items fixed in advance; they count toward size and quotas."""
+    barred: NDArray[np.bool_]
+    """Items that may not be taken."""
+
+    @functools.cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """Return the anchor weights; all sums stay below 2^53, so float64 holds them exactly."""
+        return self.matrix.weights.astype(np.float64)
+
+    @functools.cached_property
+    def centrality(self) -> NDArray[np.float64]:
+        """Return the objective of each item alone, shape (items,)."""
+        return sum_gains(self.matrix.levels, self.weights, np.zeros(len(self.weights)))
+
+    def cover(self, items: Iterable[int]) -> NDArray[np.float64]:
+        """Return the best level of each anchor over some items, shape (anchors,)."""
+        chosen = np.fromiter(items, dtype=np.int64)
+        if not len(chosen):
+            return np.zeros(len(self.weights))
+        best: NDArray[np.float64] = self.matrix.levels[chosen].max(axis=0).astype(np.float64)
+        return best
+
+    def value(self, items: Iterable[int]) -> int:
+        """Return the objective of a set, in steps of 1 / unit."""
+        return int(self.cover(items) @ self.weights)
+
+    def counts(self, items: Iterable[int]) -> Indices:
+        """Count the items of each stratum, shape (strata,)."""
+        chosen = np.fromiter(items, dtype=np.int64)
+        return np.bincount(self.stratum[chosen], minlength=len(self.strata)).astype(np.int64)
+
+    def allows(self, items: Sequence[int]) -> bool:
+        """Tell whether a set meets every constraint."""
+        chosen = set(items)
+        counts = self.counts(items)
+        clash = any(chosen.intersection(self.conflicts.of(item).tolist()) - {item} for item in chosen)
+        return bool(
+            len(chosen) == len(items) == self.size
+            and (counts >= self.lower).all()
+            and (counts <= self.upper).all()
+            and not clash
+            and not self.barred[list(chosen)].any()
+            and chosen.issuperset(self.must.tolist())
+        )
+
+    def relaxed(self, size: int, lower: Indices) -> Problem:
+        """Return the same problem with another size and other lower quotas."""
+        return replace(self, size=size, lower=lower, upper=np.minimum(self.upper, size))
+
+    def without(self, barred: NDArray[np.bool_]) -> Problem:
+        """Return the same problem with other items barred."""
+        return replace(self, barred=barred)
+
+
+def build_problem(
+    matrix: SupportMatrix,
+    size: int,
+    *,
+    strata: Mapping[str, str] | None = None,
+    quotas: Sequence[Quota] = (),
+    conflicts: Sequence[Pair] = (),
+    mode: ConflictMode = "clusters",
+    must: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+) -> Problem:
+    """Turn names into indices.
+
+    Args:
+        matrix: the candidates' support.
+        size: items to take (K).
+        strata: item to stratum; None puts all items into one.
+        quotas: bounds by stratum; a stratum without one is free.
+        conflicts: pairs not to be taken together; items without scores only link clusters.
+        mode: whether a pair binds its whole connected cluster or itself only.
+        must: items fixed in advance.
+        exclude: items left out.
+
+    Raises:
+        InputError: an item without a stratum.
+        Refusal: must-include items that break a constraint among themselves.
+    """
+    names, stratum = _index_strata(matrix, strata, quotas)
+    position = {item_id: index for index, item_id in enumerate(matrix.item_ids)}
+    bounds = {quota.stratum: quota for quota in quotas}
+    uppers = [bounds[name].upper if name in bounds else None for name in names]
+    barred = np.zeros(len(matrix.item_ids), dtype=bool)
+    barred[[position[item_id] for item_id in exclude if item_id in position]] = True
+    problem = Problem(
+        matrix=matrix,
+        size=size,
+        strata=names,
+        stratum=stratum,
+        lower=np.array([bounds[name].lower if name in bounds else 0 for name in names], dtype=np.int64),
+        upper=np.array([size if upper is None else min(upper, size) for upper in uppers], dtype=np.int64),
+        conflicts=index_conflicts(matrix.item_ids, conflicts, mode),
+        must=np.array(sorted(position[item_id] for item_id in must), dtype=np.int64),
+        barred=barred,
+    )
+    _check_must(problem)
+    return problem
+
+
+def index_conflicts(item_ids: Sequence[str], pairs: Sequence[Pair], mode: ConflictMode) -> Conflicts:
+    """Turn conflict pairs into slices of items that rule each other out.
+
+    Args:
+        item_ids: sorted ids of the candidates.
+        pairs: conflicting ids; those of other items matter to clusters only.
+        mode: clusters or pairwise.
+    """
+    position = {item_id: index for index, item_id in enumerate(item_ids)}
+    if mode == "clusters":
+        groups = [[position[i] for i in group if i in position] for group in connect(pairs)]
+        return _clusters(len(item_ids), [sorted(group) for group in groups if len(group) > 1])
+    edges = [(position[a], position[b]) for a, b in pairs if a in position and b in position]
+    return _pairs(len(item_ids), edges)
+
+
+def connect(pairs: Iterable[Pair]) -> list[list[str]]:
+    """Return the connected components of a graph of pairs, each sorted, in order of their first id."""
+    parent: dict[str, str] = {}
+
+    def root(node: str) -> str:
+        while parent.setdefault(node, node) != node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    for one, other in pairs:
+        low, high = sorted((root(one), root(other)))
+        parent[high] = low
+    groups: dict[str, list[str]] = {}
+    for node in sorted(parent):
+        groups.setdefault(root(node), []).append(node)
+    return list(groups.values())
+
+
+def _clusters(count: int, groups: list[list[int]]) -> Conflicts:
+    start, stop = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    clique = np.arange(count, dtype=np.int64)
+    filled = 0
+    for group in groups:
+        start[group], stop[group] = filled, filled + len(group)
+        clique[group] = group[0]
+        filled += len(group)
+    members = np.array([item for group in groups for item in group], dtype=np.int64)
+    return Conflicts("clusters", start, stop, members, clique)
+
+
+def _pairs(count: int, edges: list[tuple[int, int]]) -> Conflicts:
+    neighbours: dict[int, set[int]] = {}
+    for one, other in edges:
+        neighbours.setdefault(one, set()).add(other)
+        neighbours.setdefault(other, set()).add(one)
+    degree = np.zeros(count, dtype=np.int64)
+    for item, near in neighbours.items():
+        degree[item] = len(near)
+    stop = np.cumsum(degree)
+    members = [other for item in sorted(neighbours) for other in sorted(neighbours[item])]
+    clique = _partition(count, neighbours)
+    return Conflicts("pairwise", stop - degree, stop, np.array(members, dtype=np.int64), clique)
+
+
+def _partition(count: int, neighbours: Mapping[int, set[int]]) -> Indices:
+    """Cut a conflict graph into disjoint cliques, items of many conflicts first."""
+    clique = np.arange(count, dtype=np.int64)
+    placed: set[int] = set()
+    for item in sorted(neighbours, key=lambda item: (-len(neighbours[item]), item)):
+        if item in placed:
+            continue
+        group = [item]
+        for other in sorted(neighbours[item] - placed):
+            if all(other in neighbours[one] for one in group):
+                group.append(other)
+        clique[group] = item
+        placed.update(group)
+    return clique
+
+
+def _index_strata(
+    matrix: SupportMatrix, strata: Mapping[str, str] | None, quotas: Sequence[Quota]
+) -> tuple[tuple[str, ...], Indices]:
+    if strata is None:
+        return (WHOLE,), np.zeros(len(matrix.item_ids), dtype=np.int64)
+    lacking = [item_id for item_id in matrix.item_ids if item_id not in strata]
+    if lacking:
+        raise InputError(
+            f"item {lacking[0]!r} has support scores but no stratum ({len(lacking)} such items)",
+            hint="--strata must cover every scored item",
+        )
+    names = sorted({strata[i] for i in matrix.item_ids} | {quota.stratum for quota in quotas})
+    position = {name: index for index, name in enumerate(names)}
+    return tuple(names), np.array([position[strata[i]] for i in matrix.item_ids], dtype=np.int64)
+
+
+def _check_must(problem: Problem) -> None:
+    """Refuse must-include items that already break a constraint.
+
+    Raises:
+        Refusal: too many of them, too many of a stratum, or two in conflict.
+    """
+    must, ids = problem.must.tolist(), problem.matrix.item_ids
+    if len(must) > problem.size:
+        raise Refusal(f"{len(must)} must-include items but only {problem.size} to select")
+    over = np.flatnonzero(problem.counts(must) > problem.upper)
+    if len(over):
+        name = problem.strata[over[0]]
+        raise Refusal(f"the must-include items exceed the upper quota of stratum {name!r}")
+    for item in must:
+        clash = sorted(set(must).intersection(problem.conflicts.of(item).tolist()) - {item})
+        if clash:
+            raise Refusal(f"must-include items {ids[item]!r} and {ids[clash[0]]!r} are in conflict")

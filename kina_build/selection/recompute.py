@@ -1,0 +1,278 @@
+"""The verifier's own arithmetic on one domain: plain sums, one sort, no code of the selector."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kina_build.selection.records import EXACT_NEIGHBOURS, STATEMENTS, Guarantee, Quota
+
+CHUNK_SCORES = 4_000_000
+"""Scores widened to 64 bits at a time."""
+
+Whole = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Hold what the files say about one domain, by position in `ids`."""
+
+    ids: tuple[str, ...]
+    anchor_ids: tuple[str, ...]
+    levels: NDArray[np.uint16] | NDArray[np.uint32]
+    weights: Whole
+    strata: Sequence[str]
+    """Stratum of each item."""
+    quotas: Mapping[str, Quota]
+    rivals: Mapping[str, frozenset[str]]
+    """Item to all items it must not be taken with."""
+    must: frozenset[str]
+    barred: frozenset[str]
+    size: int
+    """Items a set has to have: as asked less the shortfall."""
+    lower: Mapping[str, int]
+    """Least items by stratum: as asked less the shortfall."""
+    position: Mapping[str, int] = field(default_factory=dict)
+
+    @functools.cached_property
+    def codes(self) -> tuple[NDArray[np.str_], Whole]:
+        """Return the names of the strata and each item's position among them."""
+        names, codes = np.unique(np.array(self.strata, dtype=np.str_), return_inverse=True)
+        return names, codes
+
+    def upper(self, stratum: str) -> int:
+        """Return the most items of a stratum."""
+        quota = self.quotas.get(stratum)
+        return self.size if quota is None or quota.upper is None else min(quota.upper, self.size)
+
+    def sums_above(self, thresholds: Whole) -> Whole:
+        """Return, for every item, its weighted support above thresholds, in whole numbers."""
+        rows = max(1, CHUNK_SCORES // max(1, len(self.weights)))
+        parts = [
+            np.maximum(self.levels[at : at + rows].astype(np.int64) - thresholds, 0) @ self.weights
+            for at in range(0, len(self.ids), rows)
+        ]
+        return np.concatenate(parts)
+
+    def cover(self, item_ids: Iterable[str]) -> Whole:
+        """Return the best level of each anchor over a set."""
+        best = np.zeros(len(self.weights), dtype=np.int64)
+        for item_id in item_ids:
+            best = np.maximum(best, self.levels[self.position[item_id]])
+        return best
+
+    def gains(self, item_ids: Iterable[str]) -> list[int]:
+        """Return what each item adds to those before it."""
+        best, gains = np.zeros(len(self.weights), dtype=np.int64), []
+        for item_id in item_ids:
+            row = self.levels[self.position[item_id]].astype(np.int64)
+            gains.append(int(np.maximum(row - best, 0) @ self.weights))
+            best = np.maximum(best, row)
+        return gains
+
+
+class Growth:
+    """Tell which items a growing set may take: quotas that can yet be met, no conflict."""
+
+    def __init__(self, domain: Domain, held: Iterable[str] = ()) -> None:
+        self.domain = domain
+        self.counts: dict[str, int] = {}
+        self.shut = mask_of(domain, domain.barred)
+        for item_id in held:
+            self.take(item_id)
+
+    def fits(self, stratum: str) -> bool:
+        """Tell whether one more item of a stratum leaves enough places for all lower quotas."""
+        count, names = self.counts.get(stratum, 0), {*self.counts, *self.domain.lower}
+        claimed = sum(max(self.counts.get(name, 0), self.domain.lower.get(name, 0)) for name in names)
+        needed = count < self.domain.lower.get(stratum, 0)
+        return count < self.domain.upper(stratum) and (needed or claimed < self.domain.size)
+
+    def take(self, item_id: str) -> None:
+        """Add an item; it and what it is in conflict with are shut."""
+        stratum = self.domain.strata[self.domain.position[item_id]]
+        self.counts[stratum] = self.counts.get(stratum, 0) + 1
+        self.shut |= mask_of(self.domain, {item_id, *self.domain.rivals.get(item_id, ())})
+
+    def open_items(self) -> NDArray[np.bool_]:
+        """Return a mask over the items."""
+        names, codes = self.domain.codes
+        fits = np.array([self.fits(str(name)) for name in names], dtype=bool)
+        return fits[codes] & ~self.shut
+
+
+def price_bound(domain: Domain, thresholds: Whole, cliques: Iterable[Sequence[str]]) -> int:
+    """Return sum_u w_u lambda_u plus the largest price sum: an upper bound on every allowed set.
+
+    One pass for the prices, one sort, then items by falling price while the quotas let them,
+    the first of each clique and stratum only.
+    """
+    prices = domain.sums_above(thresholds)
+    clique = {item_id: number for number, group in enumerate(cliques) for item_id in group}
+    growth, seen = Growth(domain, domain.must), set[tuple[int, str]]()
+    total = sum(int(prices[domain.position[item_id]]) for item_id in domain.must)
+    places = domain.size - len(domain.must)
+    fits: dict[str, bool] = {}
+    for at in np.argsort(-prices, kind="stable").tolist():
+        if places <= 0:
+            break
+        item_id, stratum = domain.ids[at], domain.strata[at]
+        cell = (clique.get(item_id, -1), stratum)
+        if growth.shut[at] or not fits.setdefault(stratum, growth.fits(stratum)):
+            continue
+        if cell[0] >= 0 and cell in seen:
+            continue
+        seen.add(cell)
+        total += int(prices[at])
+        growth.counts[stratum] = growth.counts.get(stratum, 0) + 1
+        places, fits = places - 1, {}
+    return total + int(thresholds @ domain.weights)
+
+
+def greedy_faults(domain: Domain, item_ids: Sequence[str], among: frozenset[str] | None = None) -> list[str]:
+    """Check that each pick was the best of what was open, by gain, then raw centrality, then id.
+
+    Args:
+        domain: the instance.
+        item_ids: the picks in order, must-include items first.
+        among: items to compare with; None: all, under the constraints.
+    """
+    must = sorted(domain.must)
+    if list(item_ids[: len(must)]) != must:
+        return ["item_ids: the must-include items do not come first, by id"]
+    growth, cover = Growth(domain, must), domain.cover(must)
+    central = domain.sums_above(np.zeros_like(cover))
+    bounds = central.copy()
+    for item_id in item_ids[len(must) :]:
+        at = domain.position[item_id]
+        mask = growth.open_items() if among is None else mask_of(domain, among) & ~growth.shut
+        if not mask[at]:
+            return [f"item_ids: {item_id!r} was not open when it was picked"]
+        gain = int(np.maximum(domain.levels[at].astype(np.int64) - cover, 0) @ domain.weights)
+        rivals = np.flatnonzero(mask & (bounds >= gain))
+        bounds[rivals] = np.maximum(domain.levels[rivals].astype(np.int64) - cover, 0) @ domain.weights
+        first = min(rivals.tolist(), key=lambda i: (-int(bounds[i]), -int(central[i]), domain.ids[i]))
+        if first != at:
+            return [f"item_ids: {domain.ids[first]!r} should have been picked before {item_id!r}"]
+        growth.take(item_id)
+        cover = np.maximum(cover, domain.levels[at])
+    if among is None and len(item_ids) < domain.size and growth.open_items().any():
+        return ["greedy stops although an item is open"]
+    return []
+
+
+def set_faults(domain: Domain, item_ids: Sequence[str]) -> list[str]:
+    """Check ids, size, quotas, conflicts, must-include and excluded items."""
+    unknown = [item_id for item_id in item_ids if item_id not in domain.position]
+    if unknown:
+        return [f"item_ids: {unknown[0]!r} has no support scores in this domain"]
+    faults = []
+    chosen = set(item_ids)
+    if len(chosen) != len(item_ids):
+        faults.append("item_ids: an item stands twice")
+    if len(item_ids) != domain.size:
+        faults.append(f"item_ids: {len(item_ids)} items, not {domain.size}")
+    faults += [f"item_ids: {item_id!r} was excluded" for item_id in sorted(chosen & domain.barred)]
+    faults += [f"item_ids: must-include {item_id!r} is missing" for item_id in sorted(domain.must - chosen)]
+    for item_id in sorted(chosen):
+        clash = sorted(chosen & domain.rivals.get(item_id, frozenset()))
+        if clash and item_id < clash[0]:
+            faults.append(f"item_ids: {item_id!r} and {clash[0]!r} are in conflict")
+    counts = count_strata(domain, item_ids)
+    for name in sorted({*counts, *domain.quotas}):
+        count, least, most = counts.get(name, 0), domain.lower.get(name, 0), domain.upper(name)
+        if not least <= count <= most:
+            faults.append(f"strata: {name!r} has {count} items, not {least} to {most}")
+    return faults
+
+
+def count_strata(domain: Domain, item_ids: Iterable[str]) -> dict[str, int]:
+    """Count the items of each stratum."""
+    counts: dict[str, int] = {}
+    for item_id in item_ids:
+        name = domain.strata[domain.position[item_id]]
+        counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def clique_faults(domain: Domain, cliques: Iterable[Sequence[str]]) -> list[str]:
+    """Check that the cliques are disjoint sets of items that are all in conflict with each other."""
+    groups = [tuple(group) for group in cliques]
+    members = [item_id for group in groups for item_id in group]
+    if len(set(members)) != len(members) or not set(members) <= set(domain.position):
+        return ["cliques: an item stands twice or is unknown"]
+    for group in groups:
+        if len(group) < 2:
+            return [f"cliques: {group} is no clique"]
+        for one, other in itertools.combinations(group, 2):
+            if other not in domain.rivals.get(one, ()):
+                return [f"cliques: {one!r} and {other!r} are not in conflict"]
+    return []
+
+
+def worst_case(domain: Domain, pairwise: bool) -> Guarantee:
+    """Say which theorem covers the constraints of a greedy run."""
+    near = _near(domain)
+    quotas = _quotas_bind(domain)
+    if not near:
+        kind, theorem = ("quotas", "matroid") if quotas else ("cardinality", "cardinality")
+        return _state(kind, theorem, 1 / 2 if quotas else 1 - 1 / math.e)
+    k = max(_clash(items, near) for items in near.values()) if pairwise else 1
+    if k > 1:
+        parts = k + 2 if quotas else k + 1
+        kind = "pairs and quotas" if quotas else "pairs"
+        return _state(kind, "k-extendible", 1 / parts, k, parts)
+    of = {item_id: domain.strata[domain.position[item_id]] for item_id in near}
+    if quotas and any(of[one] != of[other] for one in near for other in near[one]):
+        return _state("two matroids", "two matroids", 1 / 3)
+    return _state("clusters", "matroid", 1 / 2)
+
+
+def _state(kind: str, theorem: str, factor: float, k: int | None = None, parts: int = 0) -> Guarantee:
+    return Guarantee(theorem=theorem, factor=factor, k=k, statement=STATEMENTS[kind].format(k=k, parts=parts))
+
+
+def _near(domain: Domain) -> dict[str, frozenset[str]]:
+    inside = domain.position.keys()
+    found = {i: frozenset(j for j in near if j in inside) for i, near in domain.rivals.items() if i in inside}
+    return {item_id: near for item_id, near in found.items() if near}
+
+
+def _quotas_bind(domain: Domain) -> bool:
+    supply = count_strata(domain, domain.ids)
+    if any(domain.upper(name) < min(count, domain.size) for name, count in supply.items()):
+        return True
+    return len(supply) > 1 and any(domain.lower.values())
+
+
+def _clash(items: frozenset[str], near: Mapping[str, frozenset[str]]) -> int:
+    """Return the most items of a set without conflict; above EXACT_NEIGHBOURS, a clique cover."""
+    if len(items) > EXACT_NEIGHBOURS:
+        cover: list[list[str]] = []
+        for item in sorted(items):
+            home = next((group for group in cover if near[item].issuperset(group)), None)
+            cover.append([item]) if home is None else home.append(item)
+        return len(cover)
+    # plain search over who comes next in id order, cut where even all that is left would not win
+    best = 0
+    stack = [(0, sorted(items))]
+    while stack:
+        count, rest = stack.pop()
+        best = max(best, count)
+        if rest and count + len(rest) > best:
+            stack.append((count, rest[1:]))
+            stack.append((count + 1, [item for item in rest[1:] if item not in near[rest[0]]]))
+    return best
+
+
+def mask_of(domain: Domain, item_ids: Iterable[str]) -> NDArray[np.bool_]:
+    """Return a mask over the domain's items; ids of other domains are passed over."""
+    mask = np.zeros(len(domain.ids), dtype=bool)
+    mask[[domain.position[item_id] for item_id in item_ids if item_id in domain.position]] = True
+    return mask

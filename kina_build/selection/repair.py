@@ -1,0 +1,91 @@
+"""Fill a set that greedy had to leave short because conflicts closed the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kina_build.config import SelectionRules
+from kina_build.selection.greedy import Picks, order_picks, pick_greedily
+from kina_build.selection.problem import Problem
+from kina_build.selection.shortage import Infeasible, Shortage, describe_shortage, fullest
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A set of full size, and the problem it solves."""
+
+    problem: Problem
+    """As asked, or with the size and lower quotas that can be had."""
+    greedy: Picks
+    picks: Picks
+    repaired: bool
+    """Whether greedy alone stopped short."""
+    shortage: Shortage | None
+    """What the problem as asked lacks; None where it can be met."""
+
+
+def fill(
+    problem: Problem, rules: SelectionRules = SelectionRules(), *, allow_shortfall: bool = False
+) -> Filled:
+    """Pick greedily, repair what stops short, and refuse what cannot be met.
+
+    Args:
+        problem: the instance as asked.
+        rules: settings.
+        allow_shortfall: take the fullest set that can be had instead of refusing.
+
+    Raises:
+        Infeasible: no set meets the constraints; names strata or clusters.
+    """
+    shortage = None
+    if not surely_feasible(problem):
+        supply = fullest(problem)
+        if supply.size < problem.size or supply.missing.any():
+            shortage = describe_shortage(problem, supply)
+            if not allow_shortfall:
+                raise Infeasible(f"no {problem.size} items meet the constraints: {shortage}", shortage)
+            problem = problem.relaxed(supply.size, problem.lower - supply.missing)
+    greedy = pick_greedily(problem, rules)
+    if len(greedy.items) == problem.size:
+        return Filled(problem, greedy, greedy, repaired=False, shortage=shortage)
+    picks = _exchange(problem, greedy, rules) or _rebuild(problem, rules)
+    return Filled(problem, greedy, order_picks(problem, picks.items), repaired=True, shortage=shortage)
+
+
+def surely_feasible(problem: Problem) -> bool:
+    """Tell without search that the constraints can be met: items free of conflict suffice."""
+    lone = (problem.conflicts.stop == problem.conflicts.start) & ~problem.barred
+    lone[problem.must] = False
+    held = problem.counts(problem.must)
+    supply = held + problem.counts(lone.nonzero()[0])
+    enough = (supply >= problem.lower).all() and (held <= problem.upper).all()
+    claimed = int(problem.lower.clip(min=held).sum())
+    reachable = int(supply.clip(max=problem.upper).sum())
+    return bool(enough and claimed <= problem.size <= reachable)
+
+
+def _exchange(problem: Problem, greedy: Picks, rules: SelectionRules) -> Picks | None:
+    """Take one pick out, refill greedily without it, keep what grew; None when nothing grows more.
+
+    The pick of least gain goes first, so the set loses little.
+    """
+    picks = greedy
+    fixed = set(problem.must.tolist())
+    while len(picks.items) < problem.size:
+        grown = None
+        for item in reversed([item for item in picks.items if item not in fixed]):
+            kept = [other for other in picks.items if other != item]
+            refilled = pick_greedily(problem, rules, given=kept, without=[item])
+            if len(refilled.items) > len(picks.items):
+                grown = refilled
+                break
+        if grown is None:
+            return None
+        picks = grown
+    return picks
+
+
+def _rebuild(problem: Problem, rules: SelectionRules) -> Picks:
+    """Start from the conflicted items of a fullest set and add the rest greedily."""
+    start = sorted({*problem.must.tolist(), *fullest(problem).conflicted})
+    return pick_greedily(problem, rules, given=start)

@@ -1,0 +1,315 @@
+"""Check a selection.json against the files alone, field by field.
+
+Nothing here calls the selector: the files are read with the shared readers, every number is
+computed anew with the arithmetic of recompute.py, and whatever differs is a fault.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kina_build.errors import UsageError
+from kina_build.jsonl import canonical
+from kina_build.selection.inputs import Inputs
+from kina_build.selection.recompute import (
+    Domain,
+    clique_faults,
+    count_strata,
+    greedy_faults,
+    price_bound,
+    set_faults,
+    worst_case,
+)
+from kina_build.selection.records import (
+    FORMAT,
+    STATEMENTS,
+    TIE_RULE,
+    Bound,
+    Certificate,
+    DomainSelection,
+    Guarantee,
+    Selection,
+    StratumCount,
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Say whether a selection holds, and everything that does not."""
+
+    faults: tuple[str, ...]
+    checked: tuple[str, ...]
+    """What was recomputed."""
+
+    @property
+    def holds(self) -> bool:
+        """Tell whether nothing differed."""
+        return not self.faults
+
+
+def verify(document: Selection, inputs: Inputs) -> Verdict:
+    """Recompute a selection from the files it names.
+
+    Args:
+        document: a parsed selection.json.
+        inputs: the files it was made from, of whatever row order.
+
+    Raises:
+        UsageError: a kind of input it was made from was not given.
+    """
+    lacking = sorted(set(document.inputs) - set(inputs.digests))
+    if lacking:
+        option = {"domains": "--domain-by", "anchors": "--anchors"}.get(lacking[0], f"--{lacking[0]}")
+        raise UsageError(f"the selection was made with {option}: give it here too")
+    faults = _head_faults(document, inputs)
+    expected: list[DomainSelection] = []
+    taken: list[str] = []
+    for record in document.domains:
+        domain = _domain(document, record, inputs)
+        found = _domain_faults(domain, record, document.conflict_mode == "pairwise", taken)
+        if not found:
+            rebuilt = _rebuild(domain, record, document)
+            found = _differences(rebuilt, record)
+            expected.append(rebuilt)
+        taken += record.item_ids
+        prefix = f"domain {record.domain!r}: " if record.domain else ""
+        faults += [prefix + fault for fault in found]
+    if len(expected) == len(document.domains):
+        faults += _total_faults(document, expected)
+    checked = ("seal", "inputs", "constraints", "greedy order", "gains", "objective", "bounds", "guarantee")
+    return Verdict(tuple(faults), checked)
+
+
+def _head_faults(document: Selection, inputs: Inputs) -> list[str]:
+    body = document.model_dump(mode="json", exclude={"seal"})
+    faults = []
+    if hashlib.sha256(canonical(body).encode()).hexdigest() != document.seal:
+        faults.append("seal: the document was changed after it was sealed")
+    for kind, digest in sorted(inputs.digests.items()):
+        if document.inputs.get(kind) != digest:
+            faults.append(f"inputs.{kind}: this is not the content that the selection was made from")
+    matrix = inputs.matrix
+    if (document.scale, document.weight_unit) != (matrix.scale, matrix.weight_unit):
+        faults.append("scale, weight_unit: not those of the support and anchors")
+    if (document.format, document.tie_rule) != (FORMAT, TIE_RULE):
+        faults.append("format, tie_rule: not those of this version")
+    names = [record.domain for record in document.domains]
+    wanted = sorted({quota.domain for quota in inputs.quotas if quota.k is not None}) or [""]
+    if names != wanted:
+        faults.append(f"domains: {names}, not {wanted}")
+    return faults
+
+
+def _domain(document: Selection, record: DomainSelection, inputs: Inputs) -> Domain:
+    """Gather what the files say about one domain."""
+    matrix = inputs.matrix
+    rows = [
+        row
+        for row, item_id in enumerate(matrix.item_ids)
+        if not record.domain or (inputs.domains or {}).get(item_id) == record.domain
+    ]
+    ids = tuple(matrix.item_ids[row] for row in rows)
+    rivals = _rivals(inputs)
+    of_must = {other for item_id in inputs.must for other in rivals.get(item_id, ())}
+    short = {row.stratum: row.shortfall for row in record.strata}
+    quotas = {q.stratum: q for q in inputs.quotas if q.k is None or q.domain == record.domain}
+    return Domain(
+        ids=ids,
+        anchor_ids=matrix.anchor_ids,
+        levels=matrix.levels if len(rows) == len(matrix.item_ids) else matrix.levels[rows],
+        weights=matrix.weights.astype(np.int64),
+        strata=[""] * len(ids) if inputs.strata is None else [inputs.strata.get(i, "") for i in ids],
+        quotas=quotas,
+        rivals=rivals,
+        must=inputs.must.intersection(ids),
+        barred=(inputs.exclude | (of_must - inputs.must)).intersection(ids),
+        size=record.k - record.shortfall,
+        lower={name: quota.lower - short.get(name, 0) for name, quota in quotas.items()},
+        position={item_id: index for index, item_id in enumerate(ids)},
+    )
+
+
+def _rivals(inputs: Inputs) -> dict[str, frozenset[str]]:
+    """Return what each item must not be taken with: its pairs, or all of its cluster."""
+    near: dict[str, set[str]] = {}
+    for one, other in inputs.conflicts:
+        near.setdefault(one, set()).add(other)
+        near.setdefault(other, set()).add(one)
+    if inputs.conflict_mode == "pairwise":
+        return {item_id: frozenset(others) for item_id, others in near.items()}
+    found: dict[str, frozenset[str]] = {}
+    for item_id in near:
+        if item_id in found:
+            continue
+        reached, edge = {item_id}, [item_id]
+        while edge:
+            new = near[edge.pop()] - reached
+            reached |= new
+            edge += new
+        found |= {one: frozenset(reached - {one}) for one in reached}
+    return found
+
+
+def _domain_faults(
+    domain: Domain, record: DomainSelection, pairwise: bool, taken: Sequence[str]
+) -> list[str]:
+    """Check the set itself before any number about it."""
+    if not 0 <= record.shortfall <= record.k or any(row.shortfall < 0 for row in record.strata):
+        return ["shortfall: not a number of items"]
+    faults = set_faults(domain, record.item_ids) + clique_faults(domain, record.cliques)
+    across = {other for item_id in taken for other in domain.rivals.get(item_id, ())}
+    clash = sorted(across.intersection(record.item_ids))
+    faults += [f"item_ids: {item_id!r} is in conflict with an earlier domain's" for item_id in clash]
+    if record.withheld and set(record.withheld) != across.intersection(domain.ids):
+        faults.append("withheld: not the items in conflict with earlier domains' picks")
+    if not pairwise and record.cliques != _own_cliques(domain):
+        faults.append("cliques: not the conflict clusters")
+    if (record.greedy_item_ids is None) != (record.method == "greedy"):
+        faults.append("greedy_item_ids: given for the methods other than greedy, and only for them")
+    return faults or _order_faults(domain, record)
+
+
+def _own_cliques(domain: Domain) -> tuple[tuple[str, ...], ...]:
+    inside = set(domain.ids)
+    groups = {tuple(sorted((near | {i}) & inside)) for i, near in domain.rivals.items() if i in inside}
+    return tuple(sorted(group for group in groups if len(group) > 1))
+
+
+def _order_faults(domain: Domain, record: DomainSelection) -> list[str]:
+    """Check that greedy picks are greedy, and that another set is not worse than they are."""
+    narrow = replace(domain, barred=domain.barred | set(record.withheld))
+    if record.greedy_item_ids is None:
+        return greedy_faults(narrow, record.item_ids)
+    if not set(record.greedy_item_ids) <= set(domain.position):
+        return ["greedy_item_ids: an item has no support scores in this domain"]
+    faults = [f"greedy_{fault}" for fault in greedy_faults(narrow, record.greedy_item_ids)]
+    faults += greedy_faults(domain, record.item_ids, frozenset(record.item_ids))
+    short = len(record.greedy_item_ids) < domain.size
+    if record.method == "repaired" and not short:
+        faults.append("method: greedy did not stop short, nothing was repaired")
+    if record.method == "improved" and sum(domain.gains(record.item_ids)) <= sum(
+        domain.gains(record.greedy_item_ids)
+    ):
+        faults.append("method: the set is no better than the greedy one")
+    return faults
+
+
+def _rebuild(domain: Domain, record: DomainSelection, document: Selection) -> DomainSelection:
+    """Write the record anew from the files, its item_ids, cliques and thresholds."""
+    unit = document.scale * document.weight_unit
+    gains = domain.gains(record.item_ids)
+    cover = domain.cover(record.item_ids)
+    online = price_bound(domain, cover, record.cliques)
+    best = online
+    if record.thresholds:
+        levels = [record.thresholds.get(anchor, 0.0) for anchor in domain.anchor_ids]
+        whole = np.rint(np.array(levels) * document.scale).astype(np.int64)
+        best = price_bound(domain, whole, record.cliques)
+    value = sum(gains)
+    by_anchor = (cover * domain.weights / unit).tolist()
+    return record.model_copy(
+        update={
+            "gains": tuple(gain / unit for gain in gains),
+            "objective": value / unit,
+            "thresholds": {anchor: record.thresholds[anchor] for anchor in domain.anchor_ids}
+            if record.thresholds.keys() >= set(domain.anchor_ids)
+            else {},
+            "objective_by_anchor": dict(zip(domain.anchor_ids, by_anchor, strict=True)),
+            "zero_gain_picks": gains.count(0),
+            "strata": _strata(domain, record),
+            "certificate": Certificate(
+                method="online",
+                upper_bound=online / unit,
+                ratio=value / online if online else 1.0,
+                guarantee=_guarantee(domain, record, document.conflict_mode == "pairwise"),
+                tightest=Bound(
+                    method="dual" if record.thresholds else "online",
+                    upper_bound=best / unit,
+                    ratio=value / best if best else 1.0,
+                ),
+            ),
+        }
+    )
+
+
+def _guarantee(domain: Domain, record: DomainSelection, pairwise: bool) -> Guarantee:
+    kinds = {
+        "shortfall": record.shortfall > 0 or any(row.shortfall for row in record.strata),
+        "withheld": bool(record.withheld),
+        "repaired": record.greedy_item_ids is not None and len(record.greedy_item_ids) < domain.size,
+    }
+    kind = next((kind for kind, holds in kinds.items() if holds), None)
+    if kind is None:
+        return worst_case(domain, pairwise)
+    return Guarantee(theorem="none", factor=0.0, statement=STATEMENTS[kind])
+
+
+def _strata(domain: Domain, record: DomainSelection) -> tuple[StratumCount, ...]:
+    counts = count_strata(domain, record.item_ids)
+    short = {row.stratum: row.shortfall for row in record.strata}
+    rows = []
+    for name in sorted({*domain.strata, *domain.quotas} - {""}):
+        least, most = domain.lower.get(name, 0), domain.upper(name)
+        row = StratumCount(
+            stratum=name,
+            lower=least + short.get(name, 0),
+            upper=most if most < domain.size else None,
+            selected=counts.get(name, 0),
+            shortfall=short.get(name, 0),
+        )
+        if row.selected or row.lower or row.upper is not None:
+            rows.append(row)
+    return tuple(rows)
+
+
+def _differences(expected: Any, found: Any, path: str = "") -> list[str]:
+    """List the fields in which two records differ, with both values."""
+    one, other = (record.model_dump(mode="json") for record in (expected, found))
+    return [f"{key}: {said!r}, recomputed {value!r}" for key, value, said in _leaves(one, other, path)]
+
+
+def _leaves(expected: Any, found: Any, path: str) -> Iterable[tuple[str, Any, Any]]:
+    if isinstance(expected, Mapping) and isinstance(found, Mapping):
+        for key in sorted({*expected, *found}):
+            yield from _leaves(expected.get(key), found.get(key), f"{path}.{key}" if path else str(key))
+    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        for index, (one, other) in enumerate(zip(expected, found, strict=True)):
+            yield from _leaves(one, other, f"{path}.{index}")
+    elif expected != found:
+        yield path, expected, found
+
+
+def _total_faults(document: Selection, domains: Sequence[DomainSelection]) -> list[str]:
+    """Check the sums over the domains at the head of the document."""
+    head = {
+        "item_ids": [item_id for one in domains for item_id in one.item_ids],
+        "gains": [gain for one in domains for gain in one.gains],
+        "objective": math.fsum(one.objective for one in domains),
+        "zero_gain_picks": sum(one.zero_gain_picks for one in domains),
+        "certificate": _sum_certificates(domains).model_dump(mode="json"),
+    }
+    said = document.model_dump(mode="json", include=set(head))
+    return [f"{key}: {was!r}, recomputed {now!r}" for key, now, was in _leaves(head, said, "")]
+
+
+def _sum_certificates(domains: Sequence[DomainSelection]) -> Certificate:
+    if len(domains) == 1:
+        return domains[0].certificate
+    value = math.fsum(one.objective for one in domains)
+    upper = math.fsum(one.certificate.upper_bound for one in domains)
+    tight = math.fsum(one.certificate.tightest.upper_bound for one in domains)
+    weakest = min((one.certificate.guarantee for one in domains), key=lambda one: one.factor)
+    said = f"the weakest of {len(domains)} domains: {weakest.statement}"
+    return Certificate(
+        method="sum over domains",
+        upper_bound=upper,
+        ratio=value / upper if upper else 1.0,
+        guarantee=weakest.model_copy(update={"statement": said}),
+        tightest=Bound(method="sum over domains", upper_bound=tight, ratio=value / tight if tight else 1.0),
+    )

@@ -1,0 +1,218 @@
+"""Support and weights that people bring as rows of a CSV, TSV or JSON Lines file.
+
+A pair that is not listed has support 0. A pair that is listed must have a score: a blank,
+a comma decimal or a 7 is an error of its line, never a silent 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kina_build.errors import InputError, RowErrors, RowFault
+from kina_build.support.matrix import (
+    FINE_SCALE,
+    FINE_WEIGHT_SUM,
+    SCALE,
+    WEIGHT_SUM,
+    SupportMatrix,
+    build_matrix,
+    read_support,
+    weight_unit,
+)
+from kina_build.tables import Row, read_table
+
+STORED_SUFFIX = ".npz"
+MISSING = "missing (a listed pair needs a score; leave the row out for support 0)"
+
+
+@dataclass(frozen=True)
+class Score:
+    """The support of one item for one anchor, and the line that says so."""
+
+    item_id: str
+    anchor_id: str
+    score: float
+    """In [0, 1]."""
+    line: int
+
+
+def load_support(support: Path, anchors: Path | None = None) -> SupportMatrix:
+    """Read support.npz or score rows, with the weights of a file of anchors.
+
+    Args:
+        support: what `kina support` writes (.npz), or rows of item_id, anchor_id, score.
+        anchors: rows of anchor_id, weight; may be left out for .npz, which holds weights.
+
+    Raises:
+        InputError: an unreadable file, or rows without a file of weights.
+        RowErrors: faulty rows, each with file:line.
+    """
+    weights = read_weights(anchors) if anchors is not None else None
+    if support.suffix.lower() == STORED_SUFFIX:
+        matrix = read_support(support)
+        return matrix if weights is None else with_weights(matrix, weights, str(anchors))
+    if weights is None:
+        raise InputError(
+            f"{support}: score rows carry no anchor weights",
+            hint="give --anchors a file with the columns anchor_id and weight",
+        )
+    return matrix_from_scores(read_scores(support), weights, str(support))
+
+
+def read_scores(path: Path) -> list[Score]:
+    """Read rows of item_id, anchor_id, score.
+
+    Raises:
+        RowErrors: a missing, non-numeric or out-of-range score, a blank id, or a pair on two rows.
+    """
+    scores: list[Score] = []
+    faults: list[RowFault] = []
+    first: dict[tuple[str, str], int] = {}
+    for row in _rows(path):
+        try:
+            score = _score(row)
+        except ValueError as error:
+            faults.append(RowFault(str(path), row.line, str(error)))
+            continue
+        seen = first.setdefault((score.item_id, score.anchor_id), row.line)
+        if seen != row.line:
+            pair = f"{score.item_id!r} and {score.anchor_id!r}"
+            faults.append(RowFault(str(path), row.line, f"{pair} were scored before, on line {seen}"))
+        scores.append(score)
+    if faults:
+        raise RowErrors(faults, hint="needed columns: item_id, anchor_id, score (a number from 0 to 1)")
+    return scores
+
+
+def read_weights(path: Path) -> dict[str, float]:
+    """Read rows of anchor_id, weight.
+
+    Raises:
+        RowErrors: a missing, negative or non-numeric weight, a blank id, or an anchor on two rows.
+    """
+    weights: dict[str, float] = {}
+    faults: list[RowFault] = []
+    for row in _rows(path):
+        try:
+            anchor_id, weight = _weight(row)
+        except ValueError as error:
+            faults.append(RowFault(str(path), row.line, str(error)))
+            continue
+        if weights.setdefault(anchor_id, weight) is not weight:
+            text = f"anchor_id: {anchor_id!r} stands on an earlier row too"
+            faults.append(RowFault(str(path), row.line, text))
+    if faults:
+        raise RowErrors(faults, hint="needed columns: anchor_id, weight (a number, 0 or more)")
+    return weights
+
+
+def matrix_from_scores(scores: list[Score], weights: Mapping[str, float], name: str) -> SupportMatrix:
+    """Lay score rows out as a matrix, as finely quantised as their digits need.
+
+    Args:
+        scores: at most one a pair.
+        weights: anchor to weight; an anchor no item supports keeps its column of zeros.
+        name: the score file's name, for messages.
+
+    Raises:
+        RowErrors: a score for an anchor that has no weight.
+        InputError: unusable weights.
+    """
+    strangers = [score for score in scores if score.anchor_id not in weights]
+    if strangers:
+        text = "anchor_id: {!r} has no weight in the file of anchors"
+        raise RowErrors([RowFault(name, one.line, text.format(one.anchor_id)) for one in strangers])
+    items = {item_id: row for row, item_id in enumerate(sorted({one.item_id for one in scores}))}
+    columns = {anchor_id: column for column, anchor_id in enumerate(sorted(weights))}
+    table = np.zeros((len(items), len(columns)))
+    for one in scores:
+        table[items[one.item_id], columns[one.anchor_id]] = one.score
+    masses = np.array([weights[anchor_id] for anchor_id in columns], dtype=float)
+    return build_matrix(
+        list(items), list(columns), table, masses, scale=_fit_scale(table), weight_sum=_fit_sum(masses)
+    )
+
+
+def with_weights(matrix: SupportMatrix, weights: Mapping[str, float], name: str) -> SupportMatrix:
+    """Replace the weights of a matrix; anchors the matrix lacks join as columns of zeros.
+
+    Raises:
+        InputError: an anchor of the matrix has no weight.
+    """
+    lacking = [anchor_id for anchor_id in matrix.anchor_ids if anchor_id not in weights]
+    if lacking:
+        raise InputError(f"{name}: no weight for anchor {lacking[0]!r} ({len(lacking)} such anchors)")
+    anchor_ids = tuple(sorted(weights))
+    levels = matrix.levels
+    if len(anchor_ids) > len(matrix.anchor_ids):
+        at = np.searchsorted(np.array(anchor_ids), np.array(matrix.anchor_ids))
+        levels = np.zeros((len(matrix.item_ids), len(anchor_ids)), dtype=matrix.levels.dtype)
+        levels[:, at] = matrix.levels
+    masses = np.array([weights[anchor_id] for anchor_id in anchor_ids], dtype=float)
+    unit = weight_unit(masses, _fit_sum(masses))
+    steps = np.rint(masses * unit).astype(np.int64)
+    return SupportMatrix(matrix.item_ids, anchor_ids, levels, matrix.scale, steps, unit)
+
+
+def _fit_scale(scores: NDArray[np.floating]) -> int:
+    exact = np.allclose(scores * SCALE, np.rint(scores * SCALE), rtol=0, atol=1e-9)
+    return SCALE if exact else FINE_SCALE
+
+
+def _fit_sum(masses: NDArray[np.floating]) -> int:
+    try:
+        steps = masses * weight_unit(masses)
+    except InputError:  # build_matrix says what is wrong with them
+        return WEIGHT_SUM
+    return WEIGHT_SUM if np.allclose(steps, np.rint(steps), rtol=0, atol=1e-6) else FINE_WEIGHT_SUM
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    rows = read_table(path)
+    if not rows:
+        raise InputError(f"{path}: no rows below the header")
+    yield from rows
+
+
+def _score(row: Row) -> Score:
+    item_id, anchor_id = _identifier(row, "item_id"), _identifier(row, "anchor_id")
+    score = _number(row, "score", MISSING)
+    if not 0 <= score <= 1:
+        raise ValueError(f"score: {row.values['score']} is outside [0, 1] ({item_id}, {anchor_id})")
+    return Score(item_id, anchor_id, score, row.line)
+
+
+def _weight(row: Row) -> tuple[str, float]:
+    weight = _number(row, "weight", "missing")
+    if weight < 0:
+        raise ValueError(f"weight: {row.values['weight']} is below 0")
+    return _identifier(row, "anchor_id"), weight
+
+
+def _identifier(row: Row, column: str) -> str:
+    value: Any = row.values.get(column)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{column}: missing")
+    return value
+
+
+def _number(row: Row, column: str, missing: str) -> float:
+    value: Any = row.values.get(column)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise ValueError(f"{column}: {missing}")
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{column}: {value!r} is not a number")
+    return number
