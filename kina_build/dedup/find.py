@@ -1,0 +1,254 @@
+"""The whole of dedup: read, encode, pair, judge, decide."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kina_build.config import DedupRules
+from kina_build.dedup.candidates import RowPair, cosines_of, cross_lingual_pairs, lexical_pairs
+from kina_build.dedup.clusters import Members, build_clusters
+from kina_build.dedup.decision import Decision, decide, rank_item
+from kina_build.dedup.embedding import PACKAGED, Encoder, embed, unknown_rate
+from kina_build.dedup.evidence import Evidence, compare
+from kina_build.dedup.lexical import Common, Reading, count_common, item_text, read_item
+from kina_build.dedup.overrides import Decided, Override, resolve_overrides
+from kina_build.dedup.records import Dropped, DuplicatePair, Duplicates, Held
+from kina_build.dedup.scan import pairs_above
+from kina_build.dedup.verdict import Verdict, judge
+from kina_build.errors import InputError, Refusal
+from kina_build.items.model import Item
+from kina_build.progress import Progress, silent
+
+UNDECIDED = Decided()
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Items sorted by id, read and encoded: what every comparison starts from."""
+
+    items: tuple[Item, ...]
+    readings: tuple[Reading, ...]
+    common: Common
+    vectors: NDArray[np.float32] | None
+    """Shape (items, dimension); None where no encoder was asked."""
+    encoder: str
+    revision: str
+    unknown_rate: float
+
+
+def read_corpus(
+    items: Sequence[Item],
+    encoder: Encoder | None,
+    rules: DedupRules = DedupRules(),
+    *,
+    cache: Path | None = None,
+    on_progress: Progress = silent,
+) -> Corpus:
+    """Fold and encode items.
+
+    Args:
+        items: with unique ids, in any order.
+        encoder: where vectors come from; None compares letters only.
+        rules: limits, such as the share of tokens an encoder may not know.
+        cache: file of kept vectors.
+        on_progress: told (texts encoded, texts to encode).
+
+    Raises:
+        InputError: an id stands twice.
+        Refusal: the encoder does not know the items' script.
+    """
+    check_ids(items)
+    ordered = tuple(sorted(items, key=lambda item: item.item_id))
+    readings = tuple(map(read_item, ordered))
+    common = count_common(readings, rules.common_limit)
+    if encoder is None or not ordered:
+        return Corpus(ordered, readings, common, None, "", "", 0.0)
+    texts = [item_text(item) for item in ordered]
+    rate = check_known(texts, encoder, rules)
+    vectors = embed(texts, encoder, cache, on_progress)
+    return Corpus(ordered, readings, common, vectors, encoder.name, encoder.revision, round(rate, 4))
+
+
+def check_ids(items: Sequence[Item]) -> None:
+    """Check that every id is used once.
+
+    Raises:
+        InputError: names the id and its rows, counted from 1.
+    """
+    counts = Counter(item.item_id for item in items)
+    repeated = next((name for name, count in counts.items() if count > 1), None)
+    if repeated is not None:
+        places = [str(row) for row, item in enumerate(items, start=1) if item.item_id == repeated]
+        raise InputError(
+            f"item_id {repeated!r} stands on rows {', '.join(places)}",
+            hint="ids must be unique: `kina import` gives every row its own",
+        )
+
+
+def check_known(texts: Sequence[str], encoder: Encoder, rules: DedupRules) -> float:
+    """Measure the share of tokens an encoder does not know.
+
+    Raises:
+        Refusal: it is above rules.unknown_limit; different texts would become one vector.
+    """
+    rate = unknown_rate(texts, encoder, rules.unknown_sample)
+    if rate > rules.unknown_limit:
+        raise Refusal(
+            f"encoder {encoder.name!r} does not know {rate:.1%} of the tokens"
+            f" (limit {rules.unknown_limit:.1%})",
+            hint="take a multilingual one, such as --encoder use-multilingual-v3, or compare letters only "
+            "with --no-near; --unknown-limit 1 goes on regardless",
+        )
+    return rate
+
+
+def find_duplicates(
+    corpus: Corpus,
+    rules: DedupRules = DedupRules(),
+    overrides: Sequence[Override] = (),
+    on_progress: Progress = silent,
+) -> Duplicates:
+    """Find copies in a corpus and decide which items stay.
+
+    Args:
+        corpus: items, read and encoded.
+        rules: threshold and limits.
+        overrides: what people decided.
+        on_progress: told (rows scanned, rows).
+
+    Raises:
+        InputError: overrides that contradict one another.
+        Refusal: too many pairs above the threshold.
+    """
+    decided = resolve_overrides(overrides, corpus.readings)
+    candidates, crossing, skipped = find_candidates(corpus, rules, decided, on_progress)
+    judged = [
+        compare_rows(corpus, rows, cosine, rules, decided, crossing=rows in crossing)
+        for rows, cosine in candidates.items()
+    ]
+    pairs = [pair for pair in judged if pair.status != "distinct" or pair.rule == "override"]
+    decision = decide(
+        {item.item_id: rank_item(item, decided.kept, rules) for item in corpus.items},
+        [(pair.item_id, pair.other_id) for pair in pairs if pair.status == "duplicate"],
+        [(pair.item_id, pair.other_id) for pair in pairs if pair.status == "conflict"],
+        decided.kept,
+    )
+    by_ids = {(pair.item_id, pair.other_id): pair for pair in pairs}
+    members = Members(
+        kept=frozenset(decision.kept),
+        paths={item.item_id: " > ".join(item.path) for item in corpus.items},
+        rows={item.item_id: row for row, item in enumerate(corpus.items)},
+        vectors=corpus.vectors,
+    )
+    return Duplicates(
+        kept=decision.kept,
+        dropped=tuple(_dropped(name, kept, by_ids) for name, kept in decision.dropped.items()),
+        held=tuple(_held(decision)),
+        clusters=tuple(build_clusters(pairs, members)),
+        pairs=tuple(pairs),
+        conflict_edges=tuple(
+            (pair.item_id, pair.other_id) for pair in pairs if pair.status in rules.conflict_statuses
+        ),
+        counts=dict(sorted(Counter(pair.status for pair in judged).items())),
+        unused_overrides=decided.unused,
+        skipped_groups=skipped,
+        encoder=corpus.encoder,
+        revision=corpus.revision,
+        dimension=0 if corpus.vectors is None else corpus.vectors.shape[1],
+        unknown_rate=corpus.unknown_rate,
+        threshold=rules.threshold,
+        rules=rules,
+    )
+
+
+def find_candidates(
+    corpus: Corpus, rules: DedupRules, decided: Decided = UNDECIDED, on_progress: Progress = silent
+) -> tuple[dict[RowPair, float | None], frozenset[RowPair], int]:
+    """Collect the pairs worth comparing, with their cosines.
+
+    Returns:
+        Candidates in order of rows; those of them that were found across languages; how
+        many lexical groups were too large to be paired.
+    """
+    lexical, skipped = lexical_pairs(corpus.readings, corpus.common, rules.group_limit)
+    rows_of = {item.item_id: row for row, item in enumerate(corpus.items)}
+    lexical |= {(rows_of[one], rows_of[other]) for one, other in decided.same | decided.different}
+    if corpus.vectors is None:
+        return dict.fromkeys(sorted(lexical)), frozenset(), skipped
+    ordered = sorted(lexical)
+    found: dict[RowPair, float | None] = dict(
+        zip(ordered, cosines_of(corpus.vectors, ordered).tolist(), strict=True)
+    )
+    near = pairs_above(corpus.vectors, rules.threshold, rules, on_progress)
+    found.update(
+        zip(zip(near.left.tolist(), near.right.tolist(), strict=True), near.cosines.tolist(), strict=True)
+    )
+    crossing: dict[RowPair, float] = {}
+    if corpus.encoder != PACKAGED:  # which knows English only
+        languages = [reading.language for reading in corpus.readings]
+        crossing = cross_lingual_pairs(corpus.vectors, languages, rules)
+        found.update(crossing)
+    return dict(sorted(found.items())), frozenset(crossing), skipped
+
+
+def compare_rows(
+    corpus: Corpus,
+    rows: RowPair,
+    cosine: float | None,
+    rules: DedupRules,
+    decided: Decided = UNDECIDED,
+    *,
+    crossing: bool = False,
+) -> DuplicatePair:
+    """Compare two items of a corpus and give the verdict."""
+    left, right = (corpus.readings[row] for row in rows)
+    evidence = compare(left, right, cosine, corpus.common, rules)
+    ids = (left.item_id, right.item_id)
+    if ids in decided.same:
+        verdict = Verdict("duplicate", "override", "a person said: the same")
+    elif ids in decided.different:
+        verdict = Verdict("distinct", "override", "a person said: different")
+    elif crossing:
+        verdict = Verdict("review", "cross_lingual", "each is the other's nearest in its language")
+    else:
+        verdict = judge(evidence, rules)
+    return write_pair(ids, evidence, verdict)
+
+
+def write_pair(ids: tuple[str, str], evidence: Evidence, verdict: Verdict) -> DuplicatePair:
+    """Write evidence and verdict as one record."""
+    return DuplicatePair(
+        item_id=ids[0],
+        other_id=ids[1],
+        cosine=evidence.cosine,
+        stem_overlap=evidence.stem_overlap,
+        option_overlap=evidence.option_overlap,
+        gold=evidence.gold,
+        passage=evidence.passage,
+        changed=evidence.changed,
+        cross_discipline=evidence.cross_discipline,
+        status=verdict.status,
+        rule=verdict.rule,
+        reason=verdict.reason,
+    )
+
+
+def _dropped(name: str, kept: str, by_ids: Mapping[tuple[str, str], DuplicatePair]) -> Dropped:
+    pair = by_ids[min(name, kept), max(name, kept)]
+    reason = f"a copy of {kept}: {pair.reason}"
+    if pair.status == "conflict":
+        reason = f"a person kept {kept}: {pair.reason}"
+    if pair.cross_discipline:
+        reason += "; the two are filed under different paths"
+    return Dropped(item_id=name, kept_id=kept, rule=pair.rule, reason=reason, score=pair.cosine)
+
+
+def _held(decision: Decision) -> list[Held]:
+    reason = "its key, or that of a copy, is at odds with the others: a person must decide"
+    return [Held(item_id=name, other_ids=others, reason=reason) for name, others in decision.held.items()]

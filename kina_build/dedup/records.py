@@ -1,0 +1,128 @@
+"""duplicates.json: what was compared, what was found, what is kept and why."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from kina_build.config import DedupRules
+from kina_build.jsonl import canonical
+
+Status = Literal["duplicate", "conflict", "review", "template_sibling", "same_passage", "distinct"]
+"""duplicate: the same question with the same key, one of the two is dropped.
+conflict: the same question with another key, both are held until a person decides.
+review: evidence that a person should weigh; both are kept.
+template_sibling: one template, another number, name, sign or word; not a copy.
+same_passage: another question about the same passage; not a copy.
+distinct: looked alike, is another question; counted, not listed."""
+
+Gold = Literal["same", "different", "unknown"]
+Passage = Literal["none", "same", "different", "one_missing"]
+
+
+class Record(BaseModel):
+    """Base of the records here: frozen, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DuplicatePair(Record):
+    """Two items that look alike, the evidence, and what it comes to."""
+
+    item_id: str
+    """The smaller of the two ids."""
+    other_id: str
+    cosine: float | None
+    """Of the encoded texts, to 4 decimals; None where no encoder was asked."""
+    stem_overlap: float
+    """Jaccard overlap of the stems' character 3-grams."""
+    option_overlap: float
+    """Jaccard overlap of the option texts as sets."""
+    gold: Gold
+    """Whether the right answers read the same."""
+    passage: Passage
+    changed: tuple[str, ...]
+    """Tokens of one stem that the other lacks, "-" of the first, "+" of the second; at most 12."""
+    cross_discipline: bool
+    """Whether the two are filed under different paths."""
+    status: Status
+    rule: str
+    """The rule that decided: exact, folded, key, strong, template, passage, options, cosine,
+    cross_lingual or override."""
+    reason: str
+
+
+class Dropped(Record):
+    """An item left out, and the kept item that stands for it."""
+
+    item_id: str
+    kept_id: str
+    rule: str
+    reason: str
+    score: float | None
+    """Cosine to the kept item."""
+
+
+class Held(Record):
+    """An item that is neither kept nor dropped until a person decides."""
+
+    item_id: str
+    other_ids: tuple[str, ...]
+    """The items its key is at odds with, or copies of those."""
+    reason: str
+
+
+class Cluster(Record):
+    """Items that hang together: copies of one another, or candidates for a person to look at."""
+
+    item_ids: tuple[str, ...]
+    status: Literal["duplicate", "conflict", "review"]
+    kept: tuple[str, ...]
+    lowest_cosine: float | None
+    """The least cosine among all pairs of members, compared or not."""
+    chain: tuple[str, ...]
+    """The way between the two members farthest apart; empty where every two are linked directly."""
+    cross_discipline: bool
+    """Whether the same item is filed under several paths."""
+    needs_decision: bool
+    """Whether a person must choose: keys at odds, or the path of a twice-filed item."""
+    paths: tuple[str, ...]
+
+
+class Duplicates(Record):
+    """The result of `kina dedup`."""
+
+    kept: tuple[str, ...]
+    dropped: tuple[Dropped, ...]
+    held: tuple[Held, ...]
+    clusters: tuple[Cluster, ...]
+    pairs: tuple[DuplicatePair, ...]
+    conflict_edges: tuple[tuple[str, str], ...]
+    """Pairs that selection must not take together."""
+    counts: dict[str, int]
+    """Pairs looked at, by status; "distinct" ones are only counted."""
+    unused_overrides: tuple[str, ...]
+    """Overrides that name no item of this pool."""
+    skipped_groups: int
+    """Lexical groups too large to be compared pair by pair."""
+    encoder: str
+    """Empty where no encoder was asked."""
+    revision: str
+    dimension: int
+    unknown_rate: float
+    """Share of tokens the encoder does not know."""
+    threshold: float
+    rules: DedupRules
+
+
+def dump_rows(document: dict[str, Any]) -> str:
+    """Write a document as JSON with one line a row of each list, so that large ones stay readable."""
+    parts = []
+    for key, value in document.items():
+        if isinstance(value, list) and value:
+            rows = ",\n".join("  " + canonical(row) for row in value)
+            parts.append(f"{canonical(key)}: [\n{rows}\n]")
+        else:
+            parts.append(f"{canonical(key)}: {canonical(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
