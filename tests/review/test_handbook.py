@@ -8,8 +8,13 @@ from review.rubric import CRITERIA, CriterionWeights, ReviewRules
 
 def test_the_handbook_says_what_the_rules_say() -> None:
     rules = ReviewRules(
-        base=Decimal("3.10"), bonus=Decimal("7.70"), bar=Decimal(11), tie="coin", open_cap=4, audit_rate=Decimal("0.07")
-    )  # fmt: skip
+        base=Decimal("3.10"),
+        bonus=Decimal("7.70"),
+        bar=Decimal(11),
+        tie="coin",
+        open_cap=4,
+        audit_rate=Decimal("0.07"),
+    )
     text = write_handbook(rules)
     for said in (
         "3.10 USD",
