@@ -1,1 +1,1 @@
-"""Report: self-contained HTML pages over the artefacts."""
+"""Report: self-contained HTML pages over the artefacts of one folder."""

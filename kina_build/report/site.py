@@ -1,0 +1,189 @@
+"""The pages of a report: self-contained HTML, one string a file."""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jinja2
+from markupsafe import Markup, escape
+
+from kina_build.items.markup import show_item
+from kina_build.items.model import Item
+from kina_build.ranking.itemanalysis import ItemFigures
+from kina_build.report import summaries
+from kina_build.report.artefacts import Artefacts
+from kina_build.report.plots import bars
+
+ITEMS_A_PAGE = 50
+LISTED = 200
+"""Rows of a long list that are shown; the rest is counted."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page: its file, its name in the navigation, its template."""
+
+    file: str
+    name: str
+    template: str
+    shown: Callable[[Artefacts], bool]
+
+
+PAGES = (
+    Page("index.html", "Overview", "index", lambda a: True),
+    Page("pool.html", "Pool", "pool", lambda a: a.pool is not None or a.findings is not None),
+    Page("duplicates.html", "Duplicates", "duplicates", lambda a: a.duplicates is not None),
+    Page("coverage.html", "Coverage", "coverage", lambda a: a.selection is not None),
+    Page("review.html", "Review", "review", lambda a: bool({a.decisions, a.contests, a.payout} - {None})),
+    Page("release.html", "Release", "release", lambda a: a.release is not None),
+    Page("leaderboard.html", "Leaderboard", "leaderboard", lambda a: a.leaderboard is not None),
+)
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Where each item is shown, and what the other files say of it."""
+
+    places: dict[str, str] = field(default_factory=dict)
+    """Item id to page and anchor."""
+    notes: dict[str, list[str]] = field(default_factory=dict)
+
+    def link(self, item_id: str) -> Markup:
+        """Return an item's id, linked to its page where it has one."""
+        place = self.places.get(item_id)
+        return Markup('<a href="{}">{}</a>').format(place, item_id) if place else escape(item_id)
+
+
+def render_site(artefacts: Artefacts, *, title: str, keyed: bool = True) -> dict[str, str]:
+    """Render every page that the artefacts allow.
+
+    Args:
+        artefacts: what there is.
+        title: of the benchmark, on every page.
+        keyed: show right answers (private splits keep theirs either way).
+
+    Returns:
+        File name to HTML; nothing in it asks for anything from elsewhere.
+    """
+    pages = [page for page in PAGES if page.shown(artefacts)]
+    items = sorted(artefacts.pool or (), key=lambda item: item.item_id)
+    shelves = [items[start : start + ITEMS_A_PAGE] for start in range(0, len(items), ITEMS_A_PAGE)]
+    shelf = Shelf(_places(shelves), _notes(artefacts))
+    navigation = [(page.file, page.name) for page in pages] + ([("items-1.html", "Items")] if items else [])
+    shared: dict[str, Any] = {
+        "title": title,
+        "navigation": navigation,
+        "a": artefacts,
+        "link": shelf.link,
+        "summaries": summaries,
+        "bars": bars,
+        "listed": LISTED,
+        "count_by": summaries.count_by,
+    }
+    environment = _environment()
+    site = {
+        page.file: environment.get_template(f"{page.template}.html.jinja").render(
+            shared, page=page.name, file=page.file
+        )
+        for page in pages
+    }
+    for number, group in enumerate(shelves, start=1):
+        shown = [_shown(item, artefacts, shelf, keyed=keyed) for item in group]
+        site[f"items-{number}.html"] = environment.get_template("items.html.jinja").render(
+            shared, page="Items", file="items-1.html", shown=shown, number=number, pages=len(shelves)
+        )
+    return site
+
+
+@dataclass(frozen=True)
+class ShownItem:
+    """One item as its page shows it."""
+
+    item: Item
+    anchor: str
+    body: Markup
+    hidden: bool
+    """Whether its key is kept back."""
+    notes: tuple[str, ...]
+
+
+def _shown(item: Item, artefacts: Artefacts, shelf: Shelf, *, keyed: bool) -> ShownItem:
+    visible = keyed and item.item_id not in artefacts.private_ids
+    return ShownItem(
+        item=item,
+        anchor=shelf.places[item.item_id].partition("#")[2],
+        # show_item escapes every text it is given
+        body=Markup(show_item(item, keyed=visible)),  # noqa: S704
+        hidden=not visible,
+        notes=tuple(shelf.notes.get(item.item_id, ())),
+    )
+
+
+def _places(shelves: Sequence[Sequence[Item]]) -> dict[str, str]:
+    return {
+        item.item_id: f"items-{page}.html#i{place}"
+        for page, group in enumerate(shelves, start=1)
+        for place, item in enumerate(group, start=1)
+    }
+
+
+def _notes(artefacts: Artefacts) -> dict[str, list[str]]:
+    """Collect what the other files say of each item, a sentence each."""
+    notes: dict[str, list[str]] = defaultdict(list)
+    for item_id, note in _sentences(artefacts):
+        notes[item_id].append(note)
+    return notes
+
+
+def _sentences(artefacts: Artefacts) -> Iterator[tuple[str, str]]:
+    for finding in artefacts.findings or ():
+        if finding.item_id:
+            yield finding.item_id, f"{finding.severity} {finding.rule}: {finding.message}"
+    if artefacts.duplicates:
+        for drop in artefacts.duplicates.dropped:
+            yield drop.item_id, f"dropped as a copy of {drop.kept_id}: {drop.reason}"
+        yield from ((held.item_id, f"held: {held.reason}") for held in artefacts.duplicates.held)
+    picks = artefacts.selection.item_ids if artefacts.selection else ()
+    yield from ((item_id, f"selected, pick {place}") for place, item_id in enumerate(picks, start=1))
+    for decision in artefacts.decisions or ():
+        yield decision.item_id, f"review: {decision.decision}" + (decision.reason and f", {decision.reason}")
+    yield from ((figures.item_id, _figures_note(figures)) for figures in artefacts.item_figures or ())
+
+
+def _figures_note(figures: ItemFigures) -> str:
+    tail = "" if figures.discrimination is None else f", discrimination {figures.discrimination:.2f}"
+    flag = "; better models miss it, read its key again" if figures.flag_key else ""
+    return f"answered right by {figures.p:.0%} of models{tail}{flag}"
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("kina_build.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["fig"] = show_figure
+    environment.filters["percent"] = show_percent
+    return environment
+
+
+def show_figure(value: float | None, digits: int = 4) -> Markup:
+    """Show a number, carrying the exact one along for machines; a dash for none."""
+    if value is None:
+        return Markup('<span class="none">–</span>')
+    text = f"{value:,.{digits}f}" if digits else f"{round(value):,}"
+    return Markup('<data value="{}">{}</data>').format(repr(value), text)
+
+
+def show_percent(value: float | None, digits: int = 1) -> Markup:
+    """Show a share as percent, carrying the exact share along for machines."""
+    if value is None:
+        return Markup('<span class="none">–</span>')
+    return Markup('<data value="{}">{}</data>').format(repr(value), f"{100 * value:.{digits}f}\u202f%")
