@@ -62,7 +62,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Holding:
     """What the ledger holds so far of one payable."""
 
     amount_minor: int
@@ -140,7 +140,7 @@ class Ledger:
         self._connection.executemany(f"INSERT INTO entries VALUES ({marks})", rows)  # noqa: S608  only "?"
         return Head(seq, last)
 
-    def standings(self) -> dict[PayKey, Standing]:
+    def holdings(self) -> dict[PayKey, Holding]:
         """Return what is held of every payable: the sum of its lines and the latest reason."""
         # of bare columns beside one max(), SQLite returns the row that holds the maximum
         rows = self._query(
@@ -148,7 +148,7 @@ class Ledger:
             "FROM entries WHERE kind IN ('base', 'bonus', 'penalty') "
             "GROUP BY item_id, round, reviewer_id, kind"
         )
-        return {(row[0], row[1], row[2], row[3]): Standing(*row[4:8]) for row in rows}
+        return {(row[0], row[1], row[2], row[3]): Holding(*row[4:8]) for row in rows}
 
     def balances(self) -> dict[str, int]:
         """Return what is owed to each payee reference: earnings less payments, in minor units."""

@@ -11,24 +11,24 @@ from pathlib import Path
 
 from kina_build.errors import Refusal
 from kina_build.jsonl import canonical
-from review.ledger import Head, Ledger, PayKey, Standing, create_ledger, open_ledger
+from review.ledger import Head, Holding, Ledger, PayKey, create_ledger, open_ledger
 from review.payees import PayeeBook, begin_book, book_path, check_book, read_book, write_book
 from review.records import Award, EntryKind, LedgerEntry, PayRule
 from review.screening import EARNS_NOTHING
 
 
-def targets(awards: Sequence[Award], refs: Mapping[str, str]) -> dict[PayKey, Standing]:
+def targets(awards: Sequence[Award], refs: Mapping[str, str]) -> dict[PayKey, Holding]:
     """Return what each award should amount to in the ledger, zero lines with their reason included.
 
     Args:
         awards: one a reviewer, item and round.
         refs: reviewer id to payee reference.
     """
-    due: dict[PayKey, Standing] = {}
+    due: dict[PayKey, Holding] = {}
     for award in awards:
         for kind, amount, reason in _parts(award):
             key = (award.item_id, award.round, award.reviewer_id, kind)
-            due[key] = Standing(amount, reason, award.rule, refs[award.reviewer_id])
+            due[key] = Holding(amount, reason, award.rule, refs[award.reviewer_id])
     return due
 
 
@@ -42,7 +42,7 @@ def _parts(award: Award) -> list[tuple[EntryKind, int, str]]:
     return [*parts, ("penalty", award.penalty_minor, "audit_penalty")] if award.penalty_minor else parts
 
 
-def differences(due: Mapping[PayKey, Standing], held: Mapping[PayKey, Standing]) -> list[LedgerEntry]:
+def differences(due: Mapping[PayKey, Holding], held: Mapping[PayKey, Holding]) -> list[LedgerEntry]:
     """Return the lines that bring what is held to what is due, in key order.
 
     Only items and rounds that stand in `due` are touched; their payables that are no
@@ -57,7 +57,7 @@ def differences(due: Mapping[PayKey, Standing], held: Mapping[PayKey, Standing])
         before = held.get(key)
         after = due.get(key)
         if after is None and before is not None:
-            after = Standing(0, "withdrawn", before.rule, before.payee_ref)
+            after = Holding(0, "withdrawn", before.rule, before.payee_ref)
         if after is None:
             continue
         if before is not None:
@@ -94,8 +94,8 @@ def draft_lines(
     Raises:
         Refusal: as differences and rule_lines.
     """
-    held = ledger.standings() if ledger else {}
-    refs = {key[2]: standing.payee_ref for key, standing in held.items()}
+    held = ledger.holdings() if ledger else {}
+    refs = {key[2]: holding.payee_ref for key, holding in held.items()}
     for award in awards:
         if award.payee_id is not None or award.reviewer_id not in refs:
             ref = book.ref(award.payee_id or award.reviewer_id)
@@ -164,7 +164,7 @@ def _check_ledger(ledger: Ledger, book: PayeeBook, currency: str) -> None:
         )
 
 
-def _check_same(key: PayKey, before: Standing, after: Standing) -> None:
+def _check_same(key: PayKey, before: Holding, after: Holding) -> None:
     if before.rule != after.rule and before.amount_minor:
         raise Refusal(
             f"item {key[0]!r}, round {key[1]!r} was settled under pay rule {before.rule}, not {after.rule}",
@@ -172,7 +172,7 @@ def _check_same(key: PayKey, before: Standing, after: Standing) -> None:
         )
 
 
-def _line(key: PayKey, after: Standing, amount_minor: int) -> LedgerEntry:
+def _line(key: PayKey, after: Holding, amount_minor: int) -> LedgerEntry:
     item_id, round_, reviewer_id, kind = key
     return LedgerEntry.model_validate(
         {

@@ -60,6 +60,8 @@ class Reviewer(Record):
     """Disciplines or fields of expertise; empty means all."""
     conflicts: tuple[str, ...] = ()
     """Authors and reviewers whose work this person must not meet."""
+    account: str | None = None
+    """E-mail of their account on the review desk."""
     capacity: Annotated[int, Field(ge=0)] | None = None
     """Most items in all; None means no own limit."""
 
@@ -71,6 +73,9 @@ class Assignment(Record):
     reviewer_id: Id
     round: Id = "1"
     assignment_id: Id | None = None
+    """Opaque id that the review desk shows."""
+    review_of: Id | None = None
+    """On the adjudicators' desk: the reviewer whose review of the item is graded."""
 
 
 class Flaw(Record):
@@ -116,6 +121,7 @@ class Grade(Record):
 
     item_id: Id
     reviewer_id: Id
+    """Whose review it is."""
     round: Id = "1"
     grader_id: Id = "1"
     review_score: Score | None = None

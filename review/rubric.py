@@ -128,6 +128,8 @@ class ReviewRules(Section):
     """Upper quantile of the extra cost of effort that the bonus must outweigh."""
     planning_delta_p: Annotated[float, Field(gt=0, lt=1)] = 0.25
     """Gap of winning chances assumed when a pilot of unknown outcome is sized."""
+    planning_power: Annotated[float, Field(gt=0, lt=1)] = 0.8
+    """Chance that a pilot of the size named shows a positive gap, if the gap is as assumed."""
     largest_pilot: Annotated[int, Field(gt=0)] = 100_000
     """Items a cell beyond which a pilot is called hopeless."""
 

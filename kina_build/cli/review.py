@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from kina_build.cli import options, review_money, review_plan
+from kina_build.cli import options, review_audit, review_calibrate, review_ledger, review_pay, review_simulate
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.cli.review_page import review_rules
@@ -308,6 +308,6 @@ def register(app: typer.Typer) -> None:
     command(group, "settle", example="kina review settle --reviews reviews.csv --bar 14 --ledger pay.db")(
         settle
     )
-    review_plan.register(group)
-    review_money.register(group)
+    for part in (review_calibrate, review_simulate, review_audit, review_ledger, review_pay):
+        part.register(group)
     app.add_typer(group)

@@ -1,0 +1,183 @@
+"""kina review ledger, statement: what is owed, line by line, and proof that no line changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kina_build.cli import options
+from kina_build.cli.command import Run, command
+from kina_build.cli.console import Console
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from review.ledger import Head
+    from review.statements import Statement
+
+LedgerFile = Annotated[Path, typer.Option("--ledger", help="Ledger that `kina review settle` posts to.")]
+Against = Annotated[
+    list[Path] | None,
+    typer.Option("--against", help="An earlier statement or payment manifest; may be repeated."),
+]
+Reviewer = Annotated[str | None, typer.Option("--reviewer", help="Only this reviewer's payee.")]
+Folder = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Folder for one Markdown statement a payee.")
+]
+
+
+def verify(run: Run, ledger: LedgerFile, against: Against = None) -> None:
+    """Walk the ledger's chain of hashes and hold it against earlier statements.
+
+    Without --against a changed line is seen, but not a rewritten or shortened ledger.
+    """
+    from review.ledger import open_ledger
+    from review.payments import read_payments
+
+    anchors = _anchors(against or [])
+    with open_ledger(ledger) as book, run.console.progress("lines") as on_progress:
+        head = book.verify(anchors, on_progress)
+        payments = read_payments(book.entries("payment"))
+        report = {
+            "verified": True,
+            "lines": head.count,
+            "anchors": len(anchors),
+            "payments": len(payments),
+            "ledger_head": str(head),
+        }
+    run.report(report, _show_verified)
+
+
+def _anchors(paths: Sequence[Path]) -> list[Head]:
+    from kina_build.errors import InputError
+    from kina_build.jsonl import read_text
+    from review.ledger import find_anchors
+
+    found: list[Head] = []
+    for path in paths:
+        heads = find_anchors(read_text(path))
+        if not heads:
+            raise InputError(f"{path}: no ledger head in it", hint="give a statement or a payment's manifest")
+        found += heads
+    return found
+
+
+def _show_verified(report: dict[str, Any], console: Console) -> None:
+    console.line(f"{report['lines']} lines, chain unbroken, {report['anchors']} earlier heads found in it")
+    console.line(report["ledger_head"])
+    if not report["anchors"]:
+        console.warn("without --against a shortened ledger cannot be noticed")
+
+
+def show(run: Run, ledger: LedgerFile, limit: options.Limit = None) -> None:
+    """List the ledger's lines, first ones first."""
+    from itertools import islice
+
+    from review.ledger import open_ledger
+
+    with open_ledger(ledger) as book:
+        lines = [entry.model_dump() for entry in islice(book.entries(), limit)]
+        report = {"currency": book.currency, "lines": lines, "ledger_head": str(book.head())}
+    run.report(report, _show_lines)
+
+
+def _show_lines(report: dict[str, Any], console: Console) -> None:
+    from review.money import format_amount
+
+    rows = [
+        [
+            line["seq"],
+            line["payment_id"] or line["kind"],
+            line["item_id"],
+            line["round"],
+            line["reviewer_id"],
+            format_amount(line["amount_minor"], report["currency"]),
+            line["reason"],
+        ]
+        for line in report["lines"]
+    ]
+    console.table(
+        f"ledger in {report['currency']}",
+        ["line", "what", "item", "round", "reviewer", "amount", "why"],
+        rows,
+    )
+    console.line(report["ledger_head"])
+
+
+def statement(run: Run, ledger: LedgerFile, reviewer: Reviewer = None, output: Folder = None) -> None:
+    """Write what each payee earned and was paid, every line with its reason."""
+    from dataclasses import asdict
+
+    from kina_build.errors import Refusal
+    from review.ledger import open_ledger
+    from review.statements import build_statements
+
+    with open_ledger(ledger) as book:
+        statements = build_statements(book.entries(), book.currency, book.head())
+    if reviewer is not None:
+        statements = [one for one in statements if reviewer in one.reviewers]
+        if not statements:
+            raise Refusal(f"{ledger}: no line of reviewer {reviewer!r}")
+    report: dict[str, Any] = {"statements": [asdict(one) for one in statements]}
+    if output is None:
+        run.report(report, _show_statements)
+        return
+    stage = run.stage(
+        "review statement",
+        inputs=[ledger],
+        outputs=[output],
+        params={"reviewer": reviewer},
+        show=_show_statements,
+    )
+    if not stage.up_to_date():
+        _write_statements(output, statements)
+        stage.finish(report)
+
+
+def _write_statements(folder: Path, statements: Sequence[Statement]) -> None:
+    from kina_build.jsonl import write_text
+    from review.statements import file_name, render
+
+    for one in statements:
+        write_text(folder / file_name(one), render(one))
+
+
+def _show_statements(report: dict[str, Any], console: Console) -> None:
+    statements = report["statements"]
+    rows = [
+        [
+            ", ".join(one["reviewers"]),
+            len(one["lines"]),
+            one["earned"],
+            one["paid"],
+            one["owed"],
+            one["currency"],
+        ]
+        for one in statements
+    ]
+    console.table("statements", ["reviewer", "lines", "earned", "paid", "owed", "currency"], rows)
+    if len(statements) == 1:
+        lines = [
+            [x["seq"], x["what"], x["item_id"], x["amount"], x["why"], x["balance"]]
+            for x in statements[0]["lines"]
+        ]
+        console.table("lines", ["line", "what", "item", "amount", "why", "owed then"], lines)
+    for head in sorted({one["ledger_head"] for one in statements}):
+        console.line(head)
+
+
+def register(group: typer.Typer) -> None:
+    """Add `ledger` and `statement` to `kina review`."""
+    ledger = typer.Typer(
+        name="ledger", help="Verify and list the ledger.", no_args_is_help=True, rich_markup_mode=None
+    )
+    command(
+        ledger,
+        "verify",
+        example="kina review ledger verify --ledger pay.db --against payments.csv.manifest.json",
+    )(verify)
+    command(ledger, "show", example="kina review ledger show --ledger pay.db")(show)
+    group.add_typer(ledger)
+    command(group, "statement", example="kina review statement --ledger pay.db -o statements")(statement)

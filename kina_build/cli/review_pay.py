@@ -1,0 +1,310 @@
+"""kina review pay: plan payments, send them once, and settle them by the provider's list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from kina_build.cli import options
+from kina_build.cli.command import Run, command
+from kina_build.cli.console import Console
+from kina_build.cli.review_page import review_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from review.ledger import Ledger
+    from review.payees import Account, PayeeBook
+    from review.payments import Plan
+    from review.providers import Provider as ProviderName
+    from review.records import Payment
+
+LedgerFile = Annotated[Path, typer.Option("--ledger", help="Ledger that `kina review settle` posts to.")]
+Provider = Annotated[
+    Literal["prolific", "mturk", "csv"], typer.Option("--provider", help="Whose payment file to write.")
+]
+Payees = Annotated[
+    Path | None,
+    typer.Option("--payees", help="Accounts at the provider: payee_id, account, assignment_id (MTurk)."),
+]
+Limit = Annotated[str | None, typer.Option("--cap", help="Most that one payee may get in the period.")]
+PaidBeforeFile = Annotated[
+    Path | None, typer.Option("--paid-before", help="Had in the period already: payee_id, amount.")
+]
+PaymentFile = Annotated[Path, typer.Option("--output", "-o", help="Payment file; with a number if several.")]
+Batch = Annotated[str, typer.Option("--batch", help="Batch of payments, such as b0001.")]
+State = Annotated[
+    Literal["in_flight", "unknown", "cancelled"],
+    typer.Option(
+        "--state",
+        help="in_flight before you send it; unknown when the answer never came; cancelled if never sent.",
+    ),
+]
+ProviderList = Annotated[
+    Path, typer.Option("--provider-list", help="The provider's list of this batch: payee_id, amount, status.")
+]
+Complete = Annotated[
+    bool, typer.Option("--complete", help="The list is final: what is not on it was not paid.")
+]
+
+
+def plan(
+    run: Run,
+    *,
+    ledger: LedgerFile,
+    output: PaymentFile,
+    provider: Provider = "csv",
+    payees: Payees = None,
+    cap: Limit = None,
+    paid_before: PaidBeforeFile = None,
+    dry_run: options.DryRun = False,
+) -> None:
+    """Plan the payment of all that is owed and write the provider's file.
+
+    Run again before anything was sent, it writes the same file. While a batch is in
+    flight or unknown nothing new is planned: reconcile it first.
+    """
+    from review.ledger import open_ledger
+    from review.money import parse_amount
+    from review.payees import book_path, read_book
+    from review.payments import next_plan, plan_into
+
+    size = review_rules(run.settings).per_request
+    book = read_book(book_path(ledger))
+    with open_ledger(ledger) as money:
+        limits: dict[str, Any] = {
+            "limit_minor": None if cap is None else parse_amount(cap, money.currency),
+            "paid_before": _paid_before(paid_before, book, money.currency),
+        }
+        # the file is made before anything is planned: what no provider takes is never planned
+        batch = next_plan(money, book.payees, **limits)
+        accounts = _accounts(book, money, batch.payments, payees)
+        texts = _texts(money, batch, accounts, provider, size)
+        if not dry_run and batch.payments:
+            batch = plan_into(money, book.payees, **limits)
+            texts = _texts(money, batch, _accounts(book, money, batch.payments, payees), provider, size)
+        report = _plan_report(money, batch, accounts, output, len(texts))
+    if dry_run or not texts:
+        run.report(report | {"dry_run": dry_run}, _show_plan)
+        return
+    _write_payments(run, ledger, report, texts)
+
+
+def _write_payments(run: Run, ledger: Path, report: dict[str, Any], texts: Sequence[str]) -> None:
+    from kina_build.jsonl import write_text
+
+    files = [Path(name) for name in report["files"]]
+    for path, text in zip(files, texts, strict=True):
+        write_text(path, text)
+    stage = run.stage(
+        "review pay plan", inputs=[], outputs=files, params={"ledger": ledger.name}, show=_show_plan
+    )
+    stage.finish(report | {"dry_run": False})
+
+
+def _texts(
+    money: Ledger, batch: Plan, accounts: Mapping[str, Account], provider: ProviderName, size: int
+) -> list[str]:
+    from review.providers import Transfer, token_of, write_files
+
+    transfers = [
+        Transfer(
+            payment_id=payment.payment_id,
+            account=accounts[payment.payee_ref].account,
+            amount_minor=payment.amount_minor,
+            currency=money.currency,
+            token=token_of(money.genesis, payment.payment_id),
+            assignment_id=accounts[payment.payee_ref].assignment_id,
+        )
+        for payment in batch.payments
+    ]
+    return write_files(transfers, provider, size)
+
+
+def _accounts(
+    book: PayeeBook, money: Ledger, payments: Iterable[Payment], path: Path | None
+) -> dict[str, Account]:
+    from kina_build.tables import read_typed
+    from review.payees import Account, check_book, match_accounts
+
+    check_book(book, money.key_check)
+    listed = read_typed(path, Account) if path else []
+    return match_accounts(book, [payment.payee_ref for payment in payments], listed)
+
+
+def _paid_before(path: Path | None, book: PayeeBook, currency: str) -> dict[str, int] | None:
+    from kina_build.tables import read_typed
+    from review.money import parse_amount
+    from review.payees import PaidBefore
+
+    if path is None:
+        return None
+    return {
+        book.ref(row.payee_id): parse_amount(row.amount, currency) for row in read_typed(path, PaidBefore)
+    }
+
+
+def _plan_report(
+    money: Ledger, batch: Plan, accounts: Mapping[str, Account], output: Path, files: int
+) -> dict[str, Any]:
+    from review.money import format_amount
+
+    stem = output.with_suffix("")
+    names = [str(output)] if files == 1 else [f"{stem}-{n}{output.suffix}" for n in range(1, files + 1)]
+    return {
+        "batch": batch.batch,
+        "total": format_amount(batch.total_minor, money.currency),
+        "currency": money.currency,
+        "payments": [
+            {
+                "payment_id": payment.payment_id,
+                "account": accounts[payment.payee_ref].account,
+                "amount": format_amount(payment.amount_minor, money.currency),
+                "state": payment.state,
+            }
+            for payment in batch.payments
+        ],
+        "carried": [
+            {
+                "payee_ref": c.payee_ref,
+                "amount": format_amount(c.amount_minor, money.currency),
+                "why": c.reason,
+            }
+            for c in batch.carried
+        ],
+        "files": names if files else [],
+        "ledger_head": str(money.head()),
+    }
+
+
+def _show_plan(report: dict[str, Any], console: Console) -> None:
+    if not report["payments"]:
+        console.line("nothing is owed")
+    else:
+        console.line(f"{report['total']} {report['currency']} to {len(report['payments'])} payees")
+        console.line(f"batch {report['batch']}: {', '.join(report['files'])}")
+        rows = [[x["payment_id"], x["account"], x["amount"], x["state"]] for x in report["payments"]]
+        console.table("payments", ["payment", "account", "amount", "state"], rows)
+    if report["carried"]:
+        rows = [[x["payee_ref"], x["amount"], x["why"]] for x in report["carried"]]
+        console.table("carried over", ["payee reference", "amount", "why"], rows)
+    if report["payments"] and not report["dry_run"]:
+        console.say(f"next: `kina review pay mark --batch {report['batch']} --state in_flight`, then send it")
+
+
+def mark(run: Run, ledger: LedgerFile, batch: Batch, state: State) -> None:
+    """Say what happened to a batch: in flight, unknown, or cancelled before it was sent."""
+    from review.ledger import open_ledger
+    from review.payments import move_batch
+
+    with open_ledger(ledger) as money:
+        moved = move_batch(money, batch, state)
+        report = {"batch": batch, "moved": len(moved), "state": state, "ledger_head": str(money.head())}
+    run.report(report, _show_moved)
+
+
+def _show_moved(report: dict[str, Any], console: Console) -> None:
+    console.line(f"batch {report['batch']}: {report['moved']} payments are {report['state']}")
+
+
+def reconcile(
+    run: Run,
+    *,
+    ledger: LedgerFile,
+    batch: Batch,
+    provider_list: ProviderList,
+    payees: Payees = None,
+    complete: Complete = False,
+    dry_run: options.DryRun = False,
+) -> None:
+    """Settle a batch that is in flight or unknown by the provider's own list of it.
+
+    Leaves with exit code 1 when a person must look: amounts differ, somebody was paid
+    twice, or an id is unknown.
+    """
+    from kina_build.tables import read_typed
+    from review.ledger import open_ledger
+    from review.payees import book_path, read_book
+    from review.payments import UNDER_WAY, batch_payments, move
+    from review.reconcile import ProviderRow
+    from review.reconcile import reconcile as settle_list
+
+    book = read_book(book_path(ledger))
+    rows = read_typed(provider_list, ProviderRow)
+    with open_ledger(ledger) as money:
+        payments = batch_payments(money, batch)
+        accounts = {ref: one.account for ref, one in _accounts(book, money, payments, payees).items()}
+        result = settle_list(payments, accounts, rows, money.currency, complete=complete)
+        if not dry_run:
+            move(money, result.states)
+        report = {
+            "batch": batch,
+            "states": result.states,
+            "problems": list(result.problems),
+            "open": [
+                p.payment_id for p in payments if p.state in UNDER_WAY and p.payment_id not in result.states
+            ],
+            "dry_run": dry_run,
+            "ledger_head": str(money.head()),
+        }
+    run.report(report, _show_reconciled, exit_code=1 if result.problems else 0)
+
+
+def _show_reconciled(report: dict[str, Any], console: Console) -> None:
+    from collections import Counter
+
+    counts = Counter(report["states"].values())
+    settled = ", ".join(f"{n} {state}" for state, n in sorted(counts.items())) or "nothing settled"
+    console.line(f"batch {report['batch']}: {settled}, {len(report['open'])} still open")
+    for problem in report["problems"]:
+        console.line(f"look at: {problem}")
+
+
+def status(run: Run, ledger: LedgerFile) -> None:
+    """Show what is owed, and the state of every batch."""
+    from review.ledger import open_ledger
+    from review.money import format_amount
+    from review.payments import read_payments, sum_states
+
+    with open_ledger(ledger) as money:
+        payments = read_payments(money.entries("payment"))
+        balances = money.balances()
+        report = {
+            "currency": money.currency,
+            "owed": format_amount(sum(v for v in balances.values() if v > 0), money.currency),
+            "overpaid": format_amount(-sum(v for v in balances.values() if v < 0), money.currency),
+            "batches": [
+                {
+                    "batch": batch,
+                    "state": state,
+                    "payments": count,
+                    "amount": format_amount(sum_, money.currency),
+                }
+                for (batch, state), (count, sum_) in sum_states(payments.values()).items()
+            ],
+            "ledger_head": str(money.head()),
+        }
+    run.report(report, _show_status)
+
+
+def _show_status(report: dict[str, Any], console: Console) -> None:
+    console.line(f"owed {report['owed']} {report['currency']}, overpaid {report['overpaid']}")
+    rows = [[x["batch"], x["state"], x["payments"], x["amount"]] for x in report["batches"]]
+    console.table("batches", ["batch", "state", "payments", "amount"], rows)
+
+
+def register(group: typer.Typer) -> None:
+    """Add `pay` to `kina review`."""
+    pay = typer.Typer(
+        name="pay", help="Plan, track and reconcile payments.", no_args_is_help=True, rich_markup_mode=None
+    )
+    at = "--ledger pay.db"
+    command(pay, "plan", example=f"kina review pay plan {at} -o payments.csv")(plan)
+    command(pay, "mark", example=f"kina review pay mark {at} --batch b0001 --state in_flight")(mark)
+    command(
+        pay, "reconcile", example=f"kina review pay reconcile {at} --batch b0001 --provider-list list.csv"
+    )(reconcile)
+    command(pay, "status", example=f"kina review pay status {at}")(status)
+    group.add_typer(pay)
