@@ -1,4 +1,4 @@
-"""Annotations to reviews: what counts becomes a Review, what does not is set aside with a reason.
+"""Annotations to reviews and grades: what counts becomes one, what does not is set aside with a reason.
 
 The desk protects nothing: anyone who can log in may annotate, edit and sign as anyone.
 So every annotation is held against the local map of who was given what.
@@ -6,17 +6,18 @@ So every annotation is held against the local map of who was given what.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
 from kina_build.jsonl import describe
 from review.labelling import MARK_PREFIX, WHOLE_ITEM
-from review.records import Assignment, Flaw, Record, Review
+from review.records import Assignment, Flaw, Grade, Record, Review
 from review.rubric import CRITERION_NAMES, TOP_RATING
+
+Result = TypeVar("Result", Review, Grade)
 
 Fault = Literal[
     "unknown_task",
@@ -62,6 +63,7 @@ class Quarantined(Record):
     """One annotation that is not used."""
 
     annotation_id: str
+    assignment_id: str | None
     item_id: str | None
     reviewer_id: str | None
     """Who was assigned, not who signed."""
@@ -70,11 +72,11 @@ class Quarantined(Record):
     author: str | None
 
 
-class Collected(Record):
+class Collected(Record, Generic[Result]):
     """Everything a pull found."""
 
-    reviews: tuple[Review, ...]
-    """Good ones, then one row with status missing, skipped or draft for each assignment without."""
+    results: tuple[Result, ...]
+    """For reviews: good ones, and a row with status missing, skipped or draft for each slot without."""
     quarantine: tuple[Quarantined, ...]
 
 
@@ -85,8 +87,8 @@ def collect_reviews(
     *,
     payees: Mapping[str, str] | None = None,
     snapshot: datetime | None = None,
-) -> Collected:
-    """Hold annotations against the assignments.
+) -> Collected[Review]:
+    """Hold annotations of the reviewers' desk against the assignments.
 
     Args:
         annotations: what the desk exported, in any order; repeats of one id collapse.
@@ -95,53 +97,64 @@ def collect_reviews(
         payees: reviewer_id to payee_id.
         snapshot: instant after which an edit no longer counts.
     """
+    found, quarantine = _sort_out(annotations, assignments, accounts, snapshot, read_review)
+    reviews = []
+    for slot in sorted(assignments, key=lambda slot: (slot.item_id, slot.reviewer_id)):
+        faults = [fault.reason for fault in quarantine if fault.assignment_id == slot.assignment_id]
+        review = found.get(str(slot.assignment_id)) or _absent(slot, faults)
+        payee = (payees or {}).get(slot.reviewer_id)
+        reviews.append(review.model_copy(update={"payee_id": payee}) if payee else review)
+    return Collected(results=tuple(reviews), quarantine=tuple(quarantine))
+
+
+def collect_grades(
+    annotations: Sequence[Annotation],
+    assignments: Sequence[Assignment],
+    accounts: Mapping[str, str],
+    *,
+    snapshot: datetime | None = None,
+) -> Collected[Grade]:
+    """Hold annotations of the adjudicators' desk against its assignments; as collect_reviews."""
+    found, quarantine = _sort_out(annotations, assignments, accounts, snapshot, read_grade)
+    grades = sorted(found.values(), key=lambda grade: (grade.item_id, grade.reviewer_id, grade.grader_id))
+    return Collected(results=tuple(grades), quarantine=tuple(quarantine))
+
+
+def _sort_out(
+    annotations: Sequence[Annotation],
+    assignments: Sequence[Assignment],
+    accounts: Mapping[str, str],
+    snapshot: datetime | None,
+    read: Callable[[Annotation, Assignment], Result],
+) -> tuple[dict[str, Result], list[Quarantined]]:
+    """Return the first believable result of each assignment, and all that is set aside."""
     given = {slot.assignment_id: slot for slot in assignments if slot.assignment_id}
-    by_slot: dict[str, list[Annotation]] = defaultdict(list)
+    found: dict[str, Result] = {}
     quarantine: list[Quarantined] = []
-    for annotation in {a.annotation_id: a for a in annotations}.values():
-        if annotation.assignment_id in given:
-            by_slot[str(annotation.assignment_id)].append(annotation)
+    for annotation in sorted({a.annotation_id: a for a in annotations}.values(), key=_age):
+        slot = given.get(annotation.assignment_id or "")
+        if slot is None:
+            fault: tuple[Fault, str] | None = ("unknown_task", "the task is not one of this batch")
         else:
-            quarantine.append(
-                _set_aside(annotation, None, "unknown_task", "the task is not one of this batch")
+            fault = _fault_of(
+                annotation, accounts.get(slot.reviewer_id), snapshot, grading=read is read_grade
             )
-    reviews: list[Review] = []
-    for assignment_id, slot in sorted(given.items()):
-        account = accounts.get(slot.reviewer_id)
-        review, faults = _settle_slot(by_slot[assignment_id], slot, account, snapshot)
-        reviews.append(_with_payee(review, payees or {}))
-        quarantine += faults
-    order = sorted(reviews, key=lambda review: (review.item_id, review.reviewer_id))
-    return Collected(
-        reviews=tuple(order),
-        quarantine=tuple(sorted(quarantine, key=lambda fault: (fault.annotation_id, fault.reason))),
-    )
-
-
-def _settle_slot(
-    annotations: Sequence[Annotation], slot: Assignment, account: str | None, snapshot: datetime | None
-) -> tuple[Review, list[Quarantined]]:
-    """Return the slot's review (or a row that says there is none) and what was set aside."""
-    kept: Review | None = None
-    faults: list[Quarantined] = []
-    for annotation in sorted(annotations, key=_age):
-        fault = _fault_of(annotation, account, snapshot)
-        if fault is None and kept is not None:
-            fault = ("duplicate", "a complete review of this reviewer came before")
-        if fault is None:
+            if fault is None and slot.assignment_id in found:
+                fault = ("duplicate", "a complete one of the same person came before")
+        if fault is None and slot is not None:
             try:
-                kept = read_annotation(annotation, slot)
+                found[str(slot.assignment_id)] = read(annotation, slot)
             except ValidationError as error:
                 fault = ("impossible_value", "; ".join(describe(error)))
         if fault is not None:
-            faults.append(_set_aside(annotation, slot, *fault))
-    return kept or _absent(slot, faults), faults
+            quarantine.append(_set_aside(annotation, slot, *fault))
+    return found, sorted(quarantine, key=lambda fault: (fault.annotation_id, fault.reason))
 
 
 def _fault_of(
-    annotation: Annotation, account: str | None, snapshot: datetime | None
+    annotation: Annotation, account: str | None, snapshot: datetime | None, *, grading: bool
 ) -> tuple[Fault, str] | None:
-    return _fault_of_author(annotation, account) or _fault_of_content(annotation, snapshot)
+    return _fault_of_author(annotation, account) or _fault_of_content(annotation, snapshot, grading=grading)
 
 
 def _fault_of_author(annotation: Annotation, account: str | None) -> tuple[Fault, str] | None:
@@ -157,12 +170,14 @@ def _fault_of_author(annotation: Annotation, account: str | None) -> tuple[Fault
     return "edited_by_other", f"last written by {editor}"
 
 
-def _fault_of_content(annotation: Annotation, snapshot: datetime | None) -> tuple[Fault, str] | None:
+def _fault_of_content(
+    annotation: Annotation, snapshot: datetime | None, *, grading: bool
+) -> tuple[Fault, str] | None:
     if annotation.draft:
         return "draft", "saved but never submitted"
     if annotation.skipped:
         return "skipped", "the reviewer skipped it"
-    missing = [name for name in _required() if _is_blank(annotation.values.get(name))]
+    missing = [name for name in _required(grading=grading) if _is_blank(annotation.values.get(name))]
     if missing:
         return "incomplete", f"no {', '.join(name.removeprefix(MARK_PREFIX) for name in missing)}"
     if snapshot and annotation.updated_at and annotation.updated_at > snapshot:
@@ -176,7 +191,7 @@ def _written_once(annotation: Annotation) -> bool:
     return (annotation.updated_at - annotation.created_at).total_seconds() < SAME_WRITE_S
 
 
-def read_annotation(annotation: Annotation, slot: Assignment) -> Review:
+def read_review(annotation: Annotation, slot: Assignment) -> Review:
     """Read a complete annotation as the review of an assignment.
 
     Raises:
@@ -200,8 +215,27 @@ def read_annotation(annotation: Annotation, slot: Assignment) -> Review:
     )
 
 
-def _required() -> list[str]:
-    return [*(MARK_PREFIX + name for name in CRITERION_NAMES), "verdict", "rationale"]
+def read_grade(annotation: Annotation, slot: Assignment) -> Grade:
+    """Read a complete annotation as the grade of the review that an assignment names.
+
+    Raises:
+        ValidationError: an impossible mark.
+    """
+    values = annotation.values
+    return Grade.model_validate(
+        {
+            "item_id": slot.item_id,
+            "reviewer_id": slot.review_of,
+            "round": slot.round,
+            "grader_id": slot.reviewer_id,
+            "marks": {name: _mark(values[MARK_PREFIX + name]) for name in CRITERION_NAMES},
+        }
+    )
+
+
+def _required(*, grading: bool) -> list[str]:
+    marks = [MARK_PREFIX + name for name in CRITERION_NAMES]
+    return marks if grading else [*marks, "verdict", "rationale"]
 
 
 def _mark(value: Any) -> Any:
@@ -225,8 +259,7 @@ def _flaw(path: Any) -> Flaw:
     )
 
 
-def _absent(slot: Assignment, faults: Sequence[Quarantined]) -> Review:
-    reasons = {fault.reason for fault in faults}
+def _absent(slot: Assignment, reasons: Sequence[Fault]) -> Review:
     status = next((word for word in ("draft", "skipped") if word in reasons), "missing")
     return Review.model_validate(
         {
@@ -242,17 +275,13 @@ def _absent(slot: Assignment, faults: Sequence[Quarantined]) -> Review:
 def _set_aside(annotation: Annotation, slot: Assignment | None, reason: Fault, detail: str) -> Quarantined:
     return Quarantined(
         annotation_id=annotation.annotation_id,
+        assignment_id=annotation.assignment_id,
         item_id=slot.item_id if slot else None,
         reviewer_id=slot.reviewer_id if slot else None,
         reason=reason,
         detail=detail,
         author=annotation.author,
     )
-
-
-def _with_payee(review: Review, payees: Mapping[str, str]) -> Review:
-    payee = payees.get(review.reviewer_id)
-    return review.model_copy(update={"payee_id": payee}) if payee else review
 
 
 def _age(annotation: Annotation) -> tuple[str, str]:

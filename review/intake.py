@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -12,10 +12,18 @@ from pydantic import BaseModel, ValidationError
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.jsonl import describe
 from kina_build.tables import read_table
-from review.records import Finding, Grade, Review
+from review.records import Finding, Grade, Review, Reviewer
 from review.rubric import CRITERION_NAMES
 
 Record = TypeVar("Record", bound=BaseModel)
+
+LISTS: Mapping[str, Callable[[str], Any]] = {
+    "flaws": lambda kind: {"kind": kind},
+    "failed": str,
+    "fields": str,
+    "conflicts": str,
+}
+"""Columns whose cells hold several values joined by ";"."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,21 @@ def read_findings(path: Path) -> Table[Finding]:
     return _read(path, Finding)
 
 
+def read_reviewers(path: Path) -> Table[Reviewer]:
+    """Read reviewers; `fields` and `conflicts` hold several values joined by ";".
+
+    Raises:
+        InputError: unreadable file, no rows, or an id twice.
+        RowErrors: rows that are no reviewers.
+    """
+    table = _read(path, Reviewer)
+    ids = [person.reviewer_id for person in table.records]
+    if len(set(ids)) < len(ids):
+        twice = next(i for i in ids if ids.count(i) > 1)
+        raise InputError(f"{path}: reviewer {twice!r} stands more than once")
+    return table
+
+
 def _read(path: Path, model: type[Record], marks: str = "") -> Table[Record]:
     rows = read_table(path)
     if not rows:
@@ -80,7 +103,7 @@ def _fields(values: Mapping[str, Any], known: set[str], marks: str) -> dict[str,
     for name in CRITERION_NAMES if marks else ():
         if name in fields:
             fields[marks] = {**fields.get(marks, {}), name: fields.pop(name)}
-    for key, build in (("flaws", lambda kind: {"kind": kind}), ("failed", str)):
+    for key, build in LISTS.items():
         if isinstance(fields.get(key), str):
             fields[key] = [build(part.strip()) for part in fields[key].split(";") if part.strip()]
     return fields

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from kina_build.items.model import Item
-from review.collection import Annotation, Collected, collect_reviews
+from review.collection import Annotation, Collected, collect_grades, collect_reviews
 from review.labelling import grading_task, labelling_config, read_result, review_task
-from review.records import Assignment
+from review.records import Assignment, Review
 from review.rubric import CRITERION_NAMES
 
 NOON = dt.datetime(2026, 3, 2, 12, tzinfo=dt.UTC)
@@ -40,13 +40,13 @@ def note(number: int = 1, **more: Any) -> Annotation:
     return Annotation.model_validate(made | more)
 
 
-def collect(*notes: Annotation, **more: Any) -> Collected:
+def collect(*notes: Annotation, **more: Any) -> Collected[Review]:
     return collect_reviews(notes, SLOTS, ACCOUNTS, **more)
 
 
 def test_a_complete_annotation_becomes_a_review() -> None:
     found = collect(note(lead_time_s=42.0), payees={"ann": "p1"})
-    review, absent = found.reviews
+    review, absent = found.results
     assert (review.item_id, review.reviewer_id, review.status, review.verdict) == (
         "i1",
         "ann",
@@ -85,14 +85,14 @@ def test_what_cannot_be_believed_is_set_aside(change: dict[str, Any], reason: st
     found = collect(note(**change))
     assert [fault.reason for fault in found.quarantine] == [reason]
     assert found.quarantine[0].detail
-    assert next(r for r in found.reviews if r.reviewer_id == "ann").status == status
+    assert next(r for r in found.results if r.reviewer_id == "ann").status == status
 
 
 def test_the_first_complete_review_counts() -> None:
     better = FULL | {"verdict": ["accept"]}
     late = note(1, created_at=NOON + dt.timedelta(hours=1), values=better)
     found = collect(late, note(2), note(0, values={}, created_at=NOON - dt.timedelta(hours=1)))
-    assert found.reviews[0].verdict == "reject"
+    assert found.results[0].verdict == "reject"
     assert [(fault.annotation_id, fault.reason) for fault in found.quarantine] == [
         ("0", "incomplete"),
         ("1", "duplicate"),
@@ -101,7 +101,7 @@ def test_the_first_complete_review_counts() -> None:
 
 def test_an_export_that_lists_a_task_twice_counts_once() -> None:
     found = collect(note(1), note(1))
-    assert (len(found.reviews), found.quarantine) == (2, ())
+    assert (len(found.results), found.quarantine) == (2, ())
 
 
 def test_an_edit_after_the_snapshot_is_flagged_and_not_used() -> None:
@@ -127,7 +127,7 @@ def test_a_task_hides_author_id_and_the_other_reviewer(make_item: Callable[..., 
     assert "<math" in text
     for secret in ("secret-id", "author-7", "gpt"):
         assert secret not in text
-    review = collect(note()).reviews[0]
+    review = collect(note()).results[0]
     graded = str(grading_task(item, review, "t-2"))
     assert "ann" not in graded.replace("bland", "")
     assert "wrong_groundtruth" in graded
@@ -144,3 +144,13 @@ def test_results_of_the_desk_are_read_by_control() -> None:
         "flaws": [["other", "minor", "item"]],
         "rationale": ["fine"],
     }
+
+
+def test_grades_name_whose_review_they_are_of() -> None:
+    slot = Assignment(item_id="i1", reviewer_id="gil", assignment_id="t-gil", review_of="ann")
+    accounts = {"gil": "gil@example.org"}
+    marked = note(assignment_id="t-gil", author="gil@example.org", updated_by="gil@example.org")
+    (grade,) = collect_grades([marked], [slot], accounts).results
+    assert (grade.item_id, grade.reviewer_id, grade.grader_id) == ("i1", "ann", "gil")
+    assert grade.marks == dict.fromkeys(CRITERION_NAMES, 3)
+    assert collect_grades([], [slot], accounts).results == ()
