@@ -113,6 +113,9 @@ class DedupRules(Section):
     """Largest group with equal gold, options or passage that is compared pair by pair."""
     strong_options: float = Field(0.6, gt=0, le=1)
     """Option overlap (Jaccard) that, with the same right answer, is strong evidence of a copy."""
+    strong_cosine: float = Field(0.70, gt=0, le=1)
+    """Cosine below which equal options and answers are no evidence: MMLU asks unlike questions with
+    the same years and percentages to choose from (.24 to .68)."""
     strong_action: Literal["review", "drop"] = "review"
     """What strong evidence short of equality leads to."""
     template_share: float = Field(0.6, gt=0, le=1)
@@ -173,6 +176,36 @@ class SupportRules(Section):
     """Imagined labels at each level of the judges that agree with them."""
     calibration_folds: int = Field(default=5, ge=2)
     """Folds, by item, in which the gain of calibrating is measured."""
+    bootstraps: int = Field(default=200, ge=1)
+    """B: refits of each calibrator of the reference bank (KINA, Appendix B; number ours)."""
+    lower_quantile: float = Field(default=0.10, gt=0, lt=1)
+    """delta: quantile over the refits that stands for "at least"."""
+    ridge: float = Field(default=1.0, gt=0)
+    """Penalty of the logistic calibrators, on standardised features."""
+    labels_least: int = Field(default=20, ge=2)
+    """Labels without which no calibrator is fitted (KINA uses 120-160 for items, 60-80 for pairs)."""
+    class_least: int = Field(default=3, ge=1)
+    """Labels of each class without which no calibrator is fitted."""
+    bank_alignment: float = Field(default=0.7, ge=0, le=1)
+    """alpha_ref: lower quantile of alignment from which an item may join the reference bank."""
+    bank_duplicate: float = Field(default=0.5, ge=0, le=1)
+    """tau_dup: duplicate risk from which an item does not join a bank that holds its like."""
+    neighbours: int = Field(default=20, ge=1)
+    """k: nearest bank items that an item is compared with."""
+    duplicate_discount: float = Field(default=0.5, ge=0)
+    """lambda_dup: support = max(0, shared support - lambda_dup * duplicate risk)."""
+    shortlist_alignment: float = Field(default=0.6, ge=0, le=1)
+    """alpha_A: lower quantile of alignment that a candidate needs."""
+    shortlist_percentile: float = Field(default=25.0, ge=0, le=100)
+    """alpha_C: percentile of its domain's lower centralities that a candidate's must reach."""
+    difficulty_least: float = Field(default=0.0, ge=0, le=1)
+    """Lower end of I_d, for items whose metadata give a difficulty in [0, 1]."""
+    difficulty_most: float = Field(default=1.0, ge=0, le=1)
+    """Upper end of I_d."""
+    draw_items: int = Field(default=140, ge=1)
+    """Items drawn for labelling (KINA: 120 to 160)."""
+    draw_pairs: int = Field(default=80, ge=1)
+    """Pairs drawn for labelling (KINA: 60 to 80), half of them near by embedding."""
 
 
 class SelectionRules(Section):
@@ -213,8 +246,6 @@ class ReleaseRules(Section):
 
     dev_share: float = Field(0.10, ge=0, lt=1)
     """Share of every taxonomy path that goes to the dev split."""
-    balance_p: float = Field(0.01, ge=0, le=1)
-    """Key letters as uneven as chance makes them less often than this stop an export."""
     committed_answers: int = Field(64, ge=1)
     """Private answers needed before their hash is published: fewer could be found by trying
     (64 answers of two options each are 2^64 trials)."""

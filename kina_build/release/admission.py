@@ -11,10 +11,16 @@ from pydantic import BaseModel, ConfigDict
 
 from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item
+from kina_build.items.verdicts import VERDICTS
 from kina_build.release.draw import natural
 from kina_build.release.record import Withheld
 
 ACCEPTED = "accept"
+VERDICT = "verdict"
+"""Metadata of an item: what its source's annotators say of it, in the words of items.verdicts."""
+CORRECTED = "corrected_answer"
+"""Metadata of an item: the key its source's annotators hold for right."""
+WRONG_KEY = "wrong_groundtruth"
 SHOWN_IDS = 5
 """Ids named in a message before the rest is only counted."""
 
@@ -56,7 +62,8 @@ def admit(
     Args:
         pool: all items.
         selected: ids that selection chose; None takes the whole pool.
-        decisions: of the reviewers; where given, an item needs an "accept".
+        decisions: of the reviewers; where given, an item needs an "accept". Where not, the
+            verdict that its source gives (metadata.verdict) must be "ok", or name the right key.
         dropped: ids that dedup dropped, with the reason.
         taken_down: ids withdrawn now or in earlier versions, with the reason.
 
@@ -69,12 +76,13 @@ def admit(
     _check_known("the selection", wanted, by_id)
     verdicts = None if decisions is None else _by_item(decisions)
     reasons = {
-        item_id: _why_withheld(item_id, verdicts, dropped or {}, taken_down or {}) for item_id in wanted
+        item_id: _why_withheld(by_id[item_id], verdicts, dropped or {}, taken_down or {})
+        for item_id in wanted
     }
     kept = sorted((item_id for item_id in wanted if not reasons[item_id]), key=natural)
     if not kept:
         raise Refusal(_nothing_left(wanted, reasons), hint="see the decisions and duplicates files")
-    corrected = _corrections((by_id[item_id] for item_id in kept), verdicts or {})
+    corrected = _corrections((by_id[item_id] for item_id in kept), verdicts)
     return Admission(
         items=tuple(_correct(by_id[item_id], corrected) for item_id in kept),
         withheld=tuple(
@@ -87,21 +95,41 @@ def admit(
 
 
 def _why_withheld(
-    item_id: str,
+    item: Item,
     verdicts: Mapping[str, Decision] | None,
     dropped: Mapping[str, str],
     taken_down: Mapping[str, str],
 ) -> str:
-    if item_id in taken_down:
-        return f"taken down: {taken_down[item_id] or 'no reason given'}"
-    if item_id in dropped:
-        return dropped[item_id]
+    if item.item_id in taken_down:
+        return f"taken down: {taken_down[item.item_id] or 'no reason given'}"
+    if item.item_id in dropped:
+        return dropped[item.item_id]
     if verdicts is None:
-        return ""
-    if item_id not in verdicts:
+        return _own_fault(item)
+    if item.item_id not in verdicts:
         return "not reviewed"
-    verdict = verdicts[item_id]
-    return "" if verdict.decision == ACCEPTED else verdict.reason or f"review: {verdict.decision}"
+    verdict = verdicts[item.item_id]
+    return "" if verdict.decision == ACCEPTED else _told(verdict)
+
+
+def _told(verdict: Decision) -> str:
+    return f"review: {verdict.decision}" + (f": {verdict.reason}" if verdict.reason else "")
+
+
+def _own_fault(item: Item) -> str:
+    """Return what the item's source says is wrong with it, unless it also says how to right it."""
+    verdict = str(item.metadata.get(VERDICT) or "")
+    if verdict in ("", VERDICTS[0]) or (verdict == WRONG_KEY and _own_correction(item)):
+        return ""
+    return verdict
+
+
+def _own_correction(item: Item) -> str | None:
+    """Return the key that the item's source says is right; None where it says no letter of it."""
+    if item.metadata.get(VERDICT) != WRONG_KEY:
+        return None
+    right = item.metadata.get(CORRECTED)
+    return right if right in {option.key for option in item.options} else None
 
 
 def _by_item(decisions: Iterable[Decision]) -> dict[str, Decision]:
@@ -112,11 +140,12 @@ def _by_item(decisions: Iterable[Decision]) -> dict[str, Decision]:
     return found
 
 
-def _corrections(items: Iterable[Item], verdicts: Mapping[str, Decision]) -> dict[str, tuple[str, str]]:
+def _corrections(
+    items: Iterable[Item], verdicts: Mapping[str, Decision] | None
+) -> dict[str, tuple[str, str]]:
     corrected = {}
     for item in items:
-        verdict = verdicts.get(item.item_id)
-        right = verdict.corrected_answer if verdict else None
+        right = _own_correction(item) if verdicts is None else verdicts[item.item_id].corrected_answer
         if right and right != item.correct_answer:
             corrected[item.item_id] = (item.correct_answer, right)
     return corrected

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kina_build.release.gates import license_id
+from kina_build.release.names import parquet_file
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.rendering import render
 
@@ -36,7 +37,7 @@ def header(record: ReleaseRecord) -> dict[str, Any]:
             {
                 "config_name": "default",
                 "data_files": [
-                    {"split": split, "path": f"data/{split}.parquet"}
+                    {"split": split, "path": parquet_file(split)}
                     for split, count in record.counts.items()
                     if count.items
                 ],

@@ -13,12 +13,10 @@ from pathlib import Path
 from kina_build.errors import InputError, UsageError
 from kina_build.jsonl import read_document, read_records
 from kina_build.manifest import digest
-from kina_build.release.build import Past
+from kina_build.release.names import RECORD, SUMS, rows_file
+from kina_build.release.plan import Past
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.rows import Row
-
-RECORD = "release.json"
-SUMS = "SHA256SUMS"
 
 
 @contextmanager
@@ -71,7 +69,7 @@ def read_release(folder: Path) -> Past:
         raise InputError(f"{folder}: no such folder", hint="give the folder that `kina export` wrote")
     record = read_document(folder / RECORD, ReleaseRecord)
     rows = {
-        split: read_records(folder / f"{split}.jsonl", Row) if count.items else []
+        split: read_records(folder / rows_file(split), Row) if count.items else []
         for split, count in record.counts.items()
     }
     return Past(record, rows)

@@ -1,17 +1,61 @@
-"""The gates of a release: rules that stop an export, each naming the items at fault."""
+"""The gates of a release: rules that stop an export, each naming the items at fault.
+
+Rules about questions are those of `kina check`, applied to the items as they will be
+written, with their final letters; the others are about the release itself.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kina_build.config import ReleaseRules
-from kina_build.items.model import LETTERS, Item
+from kina_build.config import ItemRules
+from kina_build.items.cues import check_cues, probe_balance
+from kina_build.items.findings import RULES, Fault
+from kina_build.items.lint import check_repeats
+from kina_build.items.model import LETTERS, Item, Option
+from kina_build.items.statements import check_statements
+from kina_build.items.structure import check_structure
+from kina_build.progress import Progress, silent
 from kina_build.release.draw import natural
 from kina_build.release.letters import PINNED
-from kina_build.release.record import Exemption, Finding
+from kina_build.release.record import Exemption, GateFault
 from kina_build.release.splits import TEST, group
+
+FROM_CHECK = (
+    "key_not_in_options",
+    "empty_stem",
+    "too_few_options",
+    "empty_option",
+    "option_keys_repeated",
+    "unlabelled_extra_options",
+    "keyed_option_duplicated",
+    "duplicate_distractor",
+    "too_few_statements",
+    "statement_subset",
+    "item_repeated",
+    "keys_conflict",
+    "surface_cue",
+    "length_cue",
+)
+"""Rules of `kina check` that stop a release, whatever their severity there, unless turned off."""
+
+GATES: Mapping[str, str] = {rule: RULES[rule].meaning for rule in FROM_CHECK} | {
+    "key_position": "the letters of the right options are out of balance",
+    "missing_license": "an item without licence",
+    "missing_source": "an item without source",
+    "license_mismatch": "an item under another licence than the card claims",
+    "cluster_straddles": "near-copies in different splits",
+    "withheld": "an item that was withheld or taken down",
+}
+"""Every gate and what it means."""
+
+HARD = frozenset({"key_not_in_options", "too_few_options", "option_keys_repeated", "withheld"})
+"""Gates that no reason lets pass: such a row cannot be written, or must not be."""
+
+PROGRESS_STEP = 500
+"""Items between two reports of progress."""
 
 
 @dataclass(frozen=True)
@@ -32,78 +76,60 @@ class Draft:
         return sorted((i for items in self.splits.values() for i in items), key=lambda i: natural(i.item_id))
 
 
-Gate = Callable[[Draft, ReleaseRules], Iterable[Finding]]
+Located = Iterator[tuple[str, Fault]]
+"""Pairs of item_id and fault; "" where the release as a whole is at fault."""
 
 
-def find_faults(draft: Draft, rules: ReleaseRules = ReleaseRules()) -> list[Finding]:
-    """Run every gate; items whose key names no option stop all further gates."""
-    unkeyed = list(keys_missing(draft, rules))
-    return unkeyed or [finding for gate in GATES.values() for finding in gate(draft, rules)]
+def find_faults(
+    draft: Draft, rules: ItemRules = ItemRules(), on_progress: Progress = silent
+) -> list[GateFault]:
+    """Run every gate that is not turned off in kina.toml.
+
+    Args:
+        draft: the items as they will be written.
+        rules: numbers of the rules of `kina check`; a severity "off" turns a gate off.
+        on_progress: told of items done.
+
+    Returns:
+        One fault a gate that fired, in the order of GATES.
+    """
+    off = {rule for rule, severity in rules.severity.items() if severity == "off"} - HARD
+    found: dict[str, list[tuple[str, Fault]]] = defaultdict(list)
+    for item_id, fault in _all_faults(draft, rules, on_progress):
+        if fault.rule in GATES and fault.rule not in off:
+            found[fault.rule].append((item_id, fault))
+    return [_gather(rule, found[rule]) for rule in GATES if rule in found]
 
 
 def exempt(
-    findings: Sequence[Finding], allowed: Mapping[str, str]
-) -> tuple[list[Finding], tuple[Exemption, ...]]:
-    """Split findings into those that stop the export and those let pass by name, with reasons."""
-    stopping = [finding for finding in findings if finding.rule not in allowed or finding.rule in HARD]
+    faults: Sequence[GateFault], allowed: Mapping[str, str]
+) -> tuple[list[GateFault], tuple[Exemption, ...]]:
+    """Part faults into those that stop the export and those let pass by name, with reasons."""
+    stopping = [fault for fault in faults if fault.rule not in allowed or fault.rule in HARD]
     passed = tuple(
-        Exemption(rule=finding.rule, reason=allowed[finding.rule], item_ids=finding.item_ids)
-        for finding in findings
-        if finding not in stopping
+        Exemption(rule=fault.rule, reason=allowed[fault.rule], message=fault.message, item_ids=fault.item_ids)
+        for fault in faults
+        if fault not in stopping
     )
     return stopping, passed
 
 
-def keys_missing(draft: Draft, rules: ReleaseRules) -> Iterable[Finding]:
-    """Find items whose key names none of their options."""
-    ids = [i.item_id for i in draft.items if i.correct_text is None]
-    yield from _finding("key_missing", "the key names none of the options", ids)
+def position_faults(splits: Mapping[str, Sequence[Item]], rules: ItemRules = ItemRules()) -> Located:
+    """Test the letters of the right options against chance: over all splits, then test alone.
 
-
-def forbidden_items(draft: Draft, rules: ReleaseRules) -> Iterable[Finding]:
-    """Find items that were withheld or taken down and are in the release all the same."""
-    ids = [item.item_id for item in draft.items if item.item_id in draft.forbidden]
-    yield from _finding("withheld", "withheld or taken down", ids)
-
-
-def provenance_missing(draft: Draft, rules: ReleaseRules) -> Iterable[Finding]:
-    """Find items that do not say where they come from or under which licence."""
-    for rule, name in (("missing_license", "license"), ("missing_source", "question_source")):
-        ids = [item.item_id for item in draft.items if not (getattr(item, name) or "").strip()]
-        yield from _finding(rule, f"{name} is empty", ids)
-
-
-def license_differs(draft: Draft, rules: ReleaseRules) -> Iterable[Finding]:
-    """Find items under another licence than the card claims."""
-    claimed = {license_id(name) for name in draft.licenses}
-    ids = [i.item_id for i in draft.items if claimed and i.license and license_id(i.license) not in claimed]
-    yield from _finding("license_mismatch", f"not under {', '.join(sorted(claimed))}, as the card says", ids)
-
-
-def clusters_straddle(draft: Draft, rules: ReleaseRules) -> Iterable[Finding]:
-    """Find near-copies that went to different splits."""
-    split_of = {item.item_id: split for split, items in draft.splits.items() for item in items}
-    seen: dict[str, set[str]] = defaultdict(set)
-    groups = group(split_of, draft.clusters)
-    for item_id, name in groups.items():
-        seen[name].add(split_of[item_id])
-    ids = [item_id for item_id in sorted(split_of, key=natural) if len(seen[groups[item_id]]) > 1]
-    yield from _finding("cluster_straddles", "near-copies in different splits", ids)
-
-
-def key_position(draft: Draft, rules: ReleaseRules) -> Iterable[Finding]:
-    """Test the letters of the right options against chance, all splits together and test alone.
-
-    Pearson's chi-square against equal shares, within items of the same number and places
-    of free options; statistics and degrees of freedom add up over those groups. Items whose
-    key is pinned ("none of the above") cannot be balanced and are left out.
+    Options that are pinned ("none of the above") are not letters that chance could give;
+    they are left out, and so are items whose key is one of them.
     """
-    for name, items in (("all splits", draft.items), (TEST, list(draft.splits.get(TEST, ())))):
-        p_value = position_p_value(items)
+    for name, items in (
+        ("all splits", [item for kept in splits.values() for item in kept]),
+        (TEST, splits.get(TEST, ())),
+    ):
+        p_value = probe_balance(filter(None, map(_free, items))).p_value
         if p_value < rules.balance_p:
             counts = letter_counts(items)
             told = ", ".join(f"{letter} {count}" for letter, count in counts.items())
-            yield Finding(rule="key_position", message=f"{name}: keys at {told} (p = {p_value:.2g})")
+            message = f"{name}: the keys are at {told} (p = {p_value:.2g})"
+            yield "", Fault("key_position", "release", message, {"counts": counts, "p_value": p_value})
             return
 
 
@@ -115,53 +141,95 @@ def letter_counts(items: Iterable[Item]) -> dict[str, int]:
     return {letter: counts[letter] for letter in LETTERS[:offered]}
 
 
-def position_p_value(items: Iterable[Item]) -> float:
-    """Return the chance of key letters at least as uneven as these, if letters were drawn fairly."""
-    from scipy.special import chdtrc
-
-    observed: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
-    for item in items:
-        free = tuple(n for n, option in enumerate(item.options) if not PINNED.fullmatch(option.answer))
-        place = next(n for n, option in enumerate(item.options) if option.key == item.correct_answer)
-        if place in free and len(free) > 1:
-            observed[free][place] += 1
-    statistic, freedom = 0.0, 0
-    for free, counts in observed.items():
-        expected = counts.total() / len(free)
-        statistic += sum((counts[place] - expected) ** 2 / expected for place in free)
-        freedom += len(free) - 1
-    return float(chdtrc(freedom, statistic)) if freedom else 1.0
-
-
 def license_id(name: str) -> str:
     """Write a licence the way the hub does: "CC BY 4.0" -> "cc-by-4.0"."""
     return "-".join(name.casefold().replace("_", " ").replace("-", " ").split())
 
 
-def _finding(rule: str, message: str, ids: Sequence[str]) -> Iterable[Finding]:
-    if ids:
-        yield Finding(rule=rule, message=message, item_ids=tuple(ids))
+def _all_faults(draft: Draft, rules: ItemRules, on_progress: Progress) -> Located:
+    items = draft.items
+    for done, item in enumerate(items, start=1):
+        for fault in (*check_structure(item), *check_statements(item, rules)):
+            yield item.item_id, fault
+        if done % PROGRESS_STEP == 0 or done == len(items):
+            on_progress(done, len(items))
+    yield from check_repeats(items)
+    yield from (("", fault) for fault in check_cues(items, rules) if fault.rule != "key_position")
+    yield from position_faults(draft.splits, rules)
+    for gate in RELEASE_GATES:
+        yield from gate(draft)
 
 
-GATES: dict[str, Gate] = {
-    "key_missing": keys_missing,
-    "withheld": forbidden_items,
-    "provenance": provenance_missing,
-    "license_mismatch": license_differs,
-    "cluster_straddles": clusters_straddle,
-    "key_position": key_position,
-}
+def _unlicensed(draft: Draft) -> Located:
+    for item in draft.items:
+        if not (item.license or "").strip():
+            yield item.item_id, Fault("missing_license", "license", "no licence")
 
-RULES = (
-    "key_missing",
-    "withheld",
-    "missing_license",
-    "missing_source",
-    "license_mismatch",
-    "cluster_straddles",
-    "key_position",
+
+def _unsourced(draft: Draft) -> Located:
+    for item in draft.items:
+        if not (item.question_source or "").strip():
+            yield item.item_id, Fault("missing_source", "question_source", "no source")
+
+
+def _other_license(draft: Draft) -> Located:
+    claimed = {license_id(name) for name in draft.licenses}
+    for item in draft.items:
+        if claimed and item.license and license_id(item.license) not in claimed:
+            message = f"is under {item.license}, the card claims {', '.join(sorted(claimed))}"
+            yield item.item_id, Fault("license_mismatch", "license", message)
+
+
+def _straddling(draft: Draft) -> Located:
+    split_of = {item.item_id: split for split, items in draft.splits.items() for item in items}
+    groups = group(split_of, draft.clusters)
+    seen: dict[str, set[str]] = defaultdict(set)
+    for item_id, name in groups.items():
+        seen[name].add(split_of[item_id])
+    for item_id in sorted(split_of, key=natural):
+        if len(seen[groups[item_id]]) > 1:
+            message = f"in {split_of[item_id]}, its near-copies also elsewhere"
+            yield item_id, Fault("cluster_straddles", "split", message)
+
+
+def _withheld(draft: Draft) -> Located:
+    for item in draft.items:
+        if item.item_id in draft.forbidden:
+            yield item.item_id, Fault("withheld", "item_id", draft.forbidden[item.item_id])
+
+
+RELEASE_GATES: Sequence[Callable[[Draft], Located]] = (
+    _unlicensed,
+    _unsourced,
+    _other_license,
+    _straddling,
+    _withheld,
 )
-"""Every rule that may be named in --allow or a finding."""
+"""Gates about the release itself."""
 
-HARD = frozenset({"key_missing", "withheld"})
-"""Rules that no reason lets pass: such a row cannot be written, or must not be."""
+
+def _free(item: Item) -> Item | None:
+    """Return an item without its pinned options, relettered; None where the key is pinned."""
+    free = [option for option in item.options if not PINNED.fullmatch(option.answer)]
+    if len(free) == len(item.options):
+        return item
+    place = next((n for n, option in enumerate(free) if option.key == item.correct_answer), None)
+    if place is None:
+        return None
+    options = tuple(Option(key=key, answer=o.answer) for key, o in zip(LETTERS, free, strict=False))
+    return item.model_copy(update={"options": options, "correct_answer": LETTERS[place]})
+
+
+def _gather(rule: str, found: Sequence[tuple[str, Fault]]) -> GateFault:
+    """Make one fault of a gate from what it found item by item."""
+    items: dict[str, str] = {}
+    for item_id, fault in found:
+        if item_id:
+            items.setdefault(item_id, fault.message)
+    whole = [fault for item_id, fault in found if not item_id]
+    return GateFault(
+        rule=rule,
+        message="; ".join(fault.message for fault in whole) or GATES[rule],
+        items=items,
+        evidence=dict(whole[0].evidence) if whole else {},
+    )

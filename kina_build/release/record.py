@@ -20,22 +20,29 @@ class Withheld(Frozen):
     reason: str
 
 
-class Exemption(Frozen):
-    """A gate that fired and was let pass by name, with the reason given."""
-
-    rule: str
-    reason: str
-    item_ids: tuple[str, ...]
-
-
-class Finding(Frozen):
+class GateFault(Frozen):
     """A gate that fired."""
 
     rule: str
     message: str
     """What is wrong, with the figures that show it."""
-    item_ids: tuple[str, ...] = ()
-    """The items at fault; empty where the release as a whole is."""
+    items: dict[str, str]
+    """The items at fault and what each one's is; empty where the release as a whole is at fault."""
+    evidence: dict[str, Any]
+
+    @property
+    def item_ids(self) -> tuple[str, ...]:
+        """Return the items at fault."""
+        return tuple(self.items)
+
+
+class Exemption(Frozen):
+    """A gate that fired and was let pass by name, with the reason given."""
+
+    rule: str
+    reason: str
+    message: str
+    item_ids: tuple[str, ...]
 
 
 class SplitCount(Frozen):
@@ -71,7 +78,9 @@ class Provenance(Frozen):
     selection: dict[str, Any] | None = None
     """Objective, bound, ratio and guarantee of the certificate."""
     review: dict[str, Any] | None = None
-    """Decisions by kind, corrected keys, audit and agreement where known."""
+    """Decisions by kind."""
+    corrected_keys: dict[str, tuple[str, str]] = {}
+    """Items whose key was corrected: the letter in the pool, the right one."""
     duplicates: dict[str, Any] | None = None
     """Encoder, threshold and the number of items dropped."""
     filter_models: tuple[str, ...] = ()
@@ -92,6 +101,8 @@ class ReleaseRecord(Frozen):
     name: str
     title: str
     version: str
+    published: str | None
+    """Date given by the publisher, YYYY-MM-DD."""
     content_hash: str
     """Over the rows as published; independent of row order, file format and canary."""
     answers_hash: str | None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from kina_build.items.model import Item
+from kina_build.items.model import LETTERS, Item, Option
 
-PATH_SEPARATOR = "/"
+PATH_SEPARATOR = " / "
 """Joins discipline, field and subfield in KINA's JSON."""
 
 
@@ -41,11 +41,6 @@ class Row(BaseModel):
     """One a choice, or none at all."""
 
     @property
-    def path(self) -> tuple[str, ...]:
-        """Return the taxonomy levels that are given, coarse to fine."""
-        return tuple(level for level in (self.discipline, self.field, self.subfield) if level)
-
-    @property
     def correct_text(self) -> str | None:
         """Return the right option's text, None where it is private."""
         return None if self.answer_index is None else self.choices[self.answer_index]
@@ -55,20 +50,31 @@ OPTIONAL = ("material", "language", "explanation", "option_explanations")
 """Columns that a release has only if one of its rows fills them."""
 
 
+class Answer(BaseModel):
+    """The part of a row that is kept apart where answers are private."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    answer: str
+    answer_index: int
+    explanation: str = ""
+    option_explanations: tuple[str, ...] = ()
+
+
 def to_row(item: Item, canary: str = "") -> Row:
     """Turn an item with its final letters into a row.
 
     Raises:
         ValueError: the key names no option.
     """
-    keys = [option.key for option in item.options]
     explained = any(option.explanation for option in item.options)
     return Row(
         id=item.item_id,
         question=item.question,
         choices=tuple(option.answer for option in item.options),
         answer=item.correct_answer,
-        answer_index=keys.index(item.correct_answer),
+        answer_index=[option.key for option in item.options].index(item.correct_answer),
         discipline=item.discipline,
         field=item.field,
         subfield=item.subfield,
@@ -82,10 +88,47 @@ def to_row(item: Item, canary: str = "") -> Row:
     )
 
 
+def to_item(row: Row) -> Item:
+    """Turn a row back into an item; a private answer becomes the empty key."""
+    explanations = row.option_explanations or ("",) * len(row.choices)
+    options = tuple(
+        Option(key=key, answer=text, explanation=why or None)
+        for key, text, why in zip(LETTERS, row.choices, explanations, strict=False)
+    )
+    return Item(
+        item_id=row.id,
+        discipline=row.discipline,
+        field=row.field,
+        subfield=row.subfield,
+        question=row.question,
+        options=options,
+        correct_answer=row.answer or "",
+        explanation=row.explanation or None,
+        question_source=row.source or None,
+        question_material=row.material or None,
+        license=row.license or None,
+        language=row.language or None,
+    )
+
+
 def hide_answer(row: Row) -> Row:
     """Take the key, and the explanations that would give it away, out of a row."""
     hidden = {"answer": None, "answer_index": None, "explanation": "", "option_explanations": ()}
     return row.model_copy(update=hidden)
+
+
+def take_answer(row: Row) -> Answer:
+    """Return what hide_answer takes out.
+
+    Raises:
+        ValidationError: the row's answer is hidden already.
+    """
+    return Answer.model_validate({name: getattr(row, name) for name in Answer.model_fields})
+
+
+def put_back(row: Row, answer: Answer) -> Row:
+    """Undo hide_answer."""
+    return row.model_copy(update=answer.model_dump())
 
 
 def columns(rows: Sequence[Row]) -> list[str]:
@@ -98,7 +141,8 @@ def columns(rows: Sequence[Row]) -> list[str]:
 def to_kina(item: Item) -> dict[str, Any]:
     """Write an item as an entry of KINA.json: index, joined path, keyed options, key.
 
-    Explanations and sources of options, and the item's own extras, appear where they are given.
+    Ids that are whole numbers are written as numbers, as KINA has them. Explanations,
+    sources and the like appear where they are given; a private key is null.
     """
     counted = re.fullmatch(r"0|[1-9]\d*", item.item_id, re.ASCII)
     entry: dict[str, Any] = {
@@ -106,10 +150,7 @@ def to_kina(item: Item) -> dict[str, Any]:
         "discipline": PATH_SEPARATOR.join(item.path),
         "question": item.question,
         "options": [option.model_dump(exclude_none=True) for option in item.options],
-        "correct_answer": item.correct_answer,
+        "correct_answer": item.correct_answer or None,
     }
-    extras: Mapping[str, Any] = item.model_dump(
-        include={"explanation", "question_source", "question_material", "license", "language"},
-        exclude_none=True,
-    )
-    return entry | dict(extras)
+    names = {"explanation", "question_source", "question_material", "license", "language"}
+    return entry | item.model_dump(include=names, exclude_none=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,18 @@ def parse_pairs(values: Sequence[str], option: str, *, reason_needed: bool) -> d
             raise UsageError(f"{option} names {name!r} twice")
         found[name] = reason.strip()
     return found
+
+
+def parse_date(text: str) -> str:
+    """Check a date and return it as YYYY-MM-DD.
+
+    Raises:
+        UsageError: not such a date.
+    """
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise UsageError(f"--published {text!r} is not a date", hint="write it as 2026-11-30") from None
 
 
 def _members(cluster: Any) -> tuple[str, ...]:

@@ -102,7 +102,7 @@ def composed(row: Row) -> dict[str, Any]:
 
 def row_hash(row: Row) -> str:
     """Hash what an item asks, whatever its letters: an id that comes back is recognised by it."""
-    asked = [composed(row)["question"], _nfc(row.material), sorted(map(_nfc, row.choices))]
+    asked = [_nfc(row.question), _nfc(row.material), sorted(map(_nfc, row.choices))]
     return hashlib.sha256(canonical(asked).encode()).hexdigest()
 
 

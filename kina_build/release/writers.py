@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
+from kina_build.errors import InputError
 from kina_build.items.model import Item
 from kina_build.jsonl import write_records, writing
-from kina_build.release.rows import Row, columns, to_kina
+from kina_build.release.names import parquet_file, rows_file
+from kina_build.release.rows import Row, to_kina
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,42 +22,22 @@ ROW_GROUP = 10_000
 """Rows a parquet row group: small enough for the hub's viewer."""
 
 
-def write_rows(folder: Path, rows: dict[str, Sequence[Row]]) -> None:
+def write_rows(folder: Path, rows: Mapping[str, Sequence[Row]], names: Sequence[str]) -> None:
     """Write each split as {split}.jsonl and data/{split}.parquet, all with the same columns."""
-    names = columns([row for split in rows.values() for row in split])
     for split, kept in rows.items():
         records = [row.model_dump(mode="json", include=set(names)) for row in kept]
-        write_records(folder / f"{split}.jsonl", records)
-        write_parquet(folder / "data" / f"{split}.parquet", records, names)
+        write_records(folder / rows_file(split), records)
+        write_parquet(folder / parquet_file(split), records, names)
 
 
-def write_kina(path: Path, items: Sequence[Item], *, private: bool) -> None:
-    """Write items as KINA's own JSON: one list of entries."""
+def write_kina(path: Path, items: Iterable[Item]) -> None:
+    """Write items as KINA's own JSON: one list of entries, one a line."""
     with writing(path) as out:
         out.write(b"[")
         for number, item in enumerate(items):
-            entry = to_kina(item)
-            if private:
-                entry = _without_answer(entry)
-            out.write((",\n" if number else "\n").encode() + json.dumps(entry, ensure_ascii=False).encode())
+            entry = json.dumps(to_kina(item), ensure_ascii=False)
+            out.write((",\n" if number else "\n").encode() + entry.encode())
         out.write(b"\n]\n")
-
-
-def write_answers(path: Path, items: Iterable[Item]) -> None:
-    """Write the answers of a private split: id, letter, index, explanations."""
-    write_records(
-        path,
-        (
-            {
-                "id": item.item_id,
-                "answer": item.correct_answer,
-                "answer_index": [option.key for option in item.options].index(item.correct_answer),
-                "explanation": item.explanation or "",
-                "option_explanations": [option.explanation or "" for option in item.options],
-            }
-            for item in items
-        ),
-    )
 
 
 def write_parquet(path: Path, records: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
@@ -66,6 +50,23 @@ def write_parquet(path: Path, records: Sequence[dict[str, Any]], names: Sequence
 
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(to_table(records, names), path, row_group_size=ROW_GROUP)
+
+
+def read_parquet(path: Path) -> list[Row]:
+    """Read a parquet file of rows.
+
+    Raises:
+        InputError: missing file, or not rows of a release.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return [Row.model_validate(row) for row in pq.read_table(path).to_pylist()]
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (pa.ArrowException, ValidationError, OSError) as error:
+        raise InputError(f"{path}: not rows of a release: {error}") from None
 
 
 def to_table(records: Sequence[dict[str, Any]], names: Sequence[str]) -> pa.Table:
@@ -101,9 +102,3 @@ def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def _without_answer(entry: dict[str, Any]) -> dict[str, Any]:
-    options = [{"key": option["key"], "answer": option["answer"]} for option in entry["options"]]
-    public = {name: value for name, value in entry.items() if name != "explanation"}
-    return public | {"options": options, "correct_answer": None}

@@ -1,0 +1,121 @@
+"""From a pool to a plan: what is released, in which split, under which letters, past which gates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kina_build.config import ItemRules, ReleaseRules
+from kina_build.items.model import Item
+from kina_build.progress import Progress, silent
+from kina_build.release.admission import Admission
+from kina_build.release.gates import Draft, exempt, find_faults
+from kina_build.release.letters import Lettering, assign_letters
+from kina_build.release.record import Exemption, GateFault, Provenance, ReleaseRecord
+from kina_build.release.rows import Row
+from kina_build.release.splits import SPLITS, assign_splits
+from kina_build.release.versions import Version
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the publisher asks for."""
+
+    name: str = "benchmark"
+    """Short name, also of the harness tasks: letters, digits, underscores."""
+    title: str = ""
+    published: str | None = None
+    """Date for card and Croissant, YYYY-MM-DD; none by default: outputs hold no clock."""
+    version: Version | None = None
+    """None takes the least version that says what changed."""
+    seed: int = 0
+    shuffle: bool = True
+    private: frozenset[str] = frozenset()
+    """Splits whose answers are kept apart."""
+    licenses: frozenset[str] = frozenset()
+    """Licences the card claims; empty claims those of the rows."""
+    allowed: Mapping[str, str] = field(default_factory=dict)
+    """Gates let pass by name, with the reason."""
+
+
+@dataclass(frozen=True)
+class Past:
+    """The release before this one, as read back."""
+
+    record: ReleaseRecord
+    rows: Mapping[str, Sequence[Row]]
+
+    @property
+    def split_of(self) -> dict[str, str]:
+        """Return each item's split."""
+        return {row.id: split for split, rows in self.rows.items() for row in rows}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A release before it is made, and the gates that stand in its way."""
+
+    request: Request
+    admission: Admission
+    provenance: Provenance
+    taken_down: Mapping[str, str]
+    """Ids withdrawn, over all versions, and why."""
+    past: Past | None
+    items: Mapping[str, Sequence[Item]]
+    """By split, in natural order of ids, with final letters."""
+    letterings: Sequence[Lettering]
+    faults: Sequence[GateFault]
+    """Gates that fired and were not let pass; a plan that has any is not carried out."""
+    exemptions: Sequence[Exemption]
+
+
+def plan_release(
+    admission: Admission,
+    request: Request,
+    *,
+    provenance: Provenance,
+    clusters: Sequence[Sequence[str]] = (),
+    taken_down: Mapping[str, str] | None = None,
+    past: Past | None = None,
+    rules: ReleaseRules = ReleaseRules(),
+    item_rules: ItemRules = ItemRules(),
+    on_progress: Progress = silent,
+) -> Plan:
+    """Plan a release of admitted items; the order in which they come does not matter.
+
+    Args:
+        admission: the items, in natural order of ids, and what was withheld.
+        request: what the publisher asks for.
+        provenance: how the items were chosen and checked.
+        clusters: near-copies, which go to one split together.
+        taken_down: ids withdrawn, over all versions.
+        past: the release before this one: its splits are kept.
+        rules: numbers of the release.
+        item_rules: numbers of the gates about questions.
+        on_progress: told of items checked.
+    """
+    splits = assign_splits(
+        admission.items,
+        clusters,
+        seed=request.seed,
+        rules=rules,
+        earlier=past.split_of if past else None,
+    )
+    letterings = [assign_letters(i, seed=request.seed, shuffle=request.shuffle) for i in admission.items]
+    items = {
+        split: tuple(one.item for one in letterings if splits[one.item.item_id] == split) for split in SPLITS
+    }
+    forbidden = {one.item_id: one.reason for one in admission.withheld} | dict(taken_down or {})
+    draft = Draft(items, clusters, request.licenses, forbidden)
+    faults, exemptions = exempt(find_faults(draft, item_rules, on_progress), request.allowed)
+    return Plan(
+        request=request,
+        admission=admission,
+        provenance=provenance,
+        taken_down=taken_down or {},
+        past=past,
+        items=items,
+        letterings=letterings,
+        faults=faults,
+        exemptions=exemptions,
+    )

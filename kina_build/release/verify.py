@@ -1,0 +1,247 @@
+"""Check a release folder against its own manifest, checksums, copies and gates."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kina_build.config import ItemRules
+from kina_build.errors import InputError
+from kina_build.items.model import LETTERS, Item
+from kina_build.jsonl import read_json, read_records, read_text
+from kina_build.release.build import count_split
+from kina_build.release.card import claim_faults, facts, read_claims
+from kina_build.release.croissant import distribution_faults
+from kina_build.release.draw import natural
+from kina_build.release.folder import read_release, sum_faults
+from kina_build.release.gates import Draft, find_faults
+from kina_build.release.names import CARD, CROISSANT, kina_file, parquet_file
+from kina_build.release.plan import Past
+from kina_build.release.rows import Row, to_item, to_kina
+from kina_build.release.versions import content_hash, make_canary, parse_version
+from kina_build.release.writers import read_parquet
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing about a release that is not as it says."""
+
+    check: str
+    message: str
+    item_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was checked, and what was found wanting."""
+
+    checks: tuple[str, ...]
+    """Names of the checks that were made."""
+    faults: tuple[Fault, ...]
+    past: Past
+    """The release as read."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A release folder under test."""
+
+    folder: Path
+    past: Past
+    answers: Sequence[Row] | None
+    """Rows of the private splits with their answers, where the file was given."""
+    rules: ItemRules
+
+
+def verify_release(folder: Path, answers: Path | None = None, rules: ItemRules = ItemRules()) -> Verification:
+    """Check a release folder; nothing in it is trusted.
+
+    Args:
+        folder: the release.
+        answers: the file of private answers, if the caller has it.
+        rules: numbers of the gates about questions.
+
+    Raises:
+        InputError: no manifest, or rows that cannot be read at all.
+    """
+    past = read_release(folder)
+    subject = Subject(folder, past, _join(past, answers) if answers else None, rules)
+    faults: list[Fault] = []
+    for name, check in CHECKS.items():
+        try:
+            faults += [Fault(name, fault.message, fault.item_ids) for fault in check(subject)]
+        except InputError as error:
+            faults.append(Fault(name, error.message))
+    return Verification(tuple(CHECKS), tuple(faults), past)
+
+
+def check_files(subject: Subject) -> Iterator[Fault]:
+    """Compare every file with SHA256SUMS."""
+    yield from (Fault("", line) for line in sum_faults(subject.folder))
+
+
+def check_rows(subject: Subject) -> Iterator[Fault]:
+    """Check each row: key among its options, letter and index agree, no answer where it is private."""
+    for split, rows in subject.past.rows.items():
+        private = subject.past.record.counts[split].private
+        wrong = [row.id for row in rows if not _answer_fits(row, private)]
+        if wrong:
+            told = "an answer stands in the rows" if private else "letter, index and options disagree"
+            yield Fault("", f"{split}: {told}", tuple(wrong))
+    ids = Counter(row.id for rows in subject.past.rows.values() for row in rows)
+    repeated = tuple(sorted((item_id for item_id, count in ids.items() if count > 1), key=natural))
+    if repeated:
+        yield Fault("", "ids stand on more than one row", repeated)
+
+
+def check_identity(subject: Subject) -> Iterator[Fault]:
+    """Recompute content hash and canary from the rows."""
+    record = subject.past.record
+    content = content_hash(row for rows in subject.past.rows.values() for row in rows)
+    if content != record.content_hash:
+        yield Fault("", f"the rows' content hash is {content}, the manifest says {record.content_hash}")
+    canary = make_canary(record.name, parse_version(record.version), record.content_hash)
+    if canary != record.canary:
+        yield Fault("", f"the canary of this name, version and content is {canary}, not {record.canary}")
+    strange = tuple(r.id for rows in subject.past.rows.values() for r in rows if r.canary != record.canary)
+    if strange:
+        yield Fault("", "rows without this version's canary", strange)
+
+
+def check_counts(subject: Subject) -> Iterator[Fault]:
+    """Recount splits, paths, options and letters."""
+    for split, stated in subject.past.record.counts.items():
+        rows = subject.past.rows[split]
+        counted = count_split([to_item(row) for row in rows], stated.private)
+        for name, value in counted.model_dump().items():
+            if value != getattr(stated, name):
+                yield Fault("", f"{split}: {name} is {value}, the manifest says {getattr(stated, name)}")
+
+
+def check_copies(subject: Subject) -> Iterator[Fault]:
+    """Compare the parquet files and KINA.json with the JSON Lines."""
+    for split, rows in subject.past.rows.items():
+        if not rows:
+            continue
+        copies = {
+            parquet_file(split): content_hash(read_parquet(subject.folder / parquet_file(split))),
+            kina_file(split): _kina_digest(read_json(subject.folder / kina_file(split))),
+        }
+        stated = {
+            parquet_file(split): content_hash(rows),
+            kina_file(split): _kina_digest([to_kina(to_item(row)) for row in rows]),
+        }
+        yield from (
+            Fault("", f"{name} says something else than {split}.jsonl")
+            for name in copies
+            if copies[name] != stated[name]
+        )
+
+
+def check_card(subject: Subject) -> Iterator[Fault]:
+    """Compare the numbers and the canary of the card with the manifest."""
+    card = read_text(subject.folder / CARD)
+    claims = read_claims(card)
+    truth = facts(subject.past.record)
+    for name in claim_faults(claims, truth):
+        yield Fault("", f"{name} is {truth[name]}, the card says {claims[name]}")
+    if subject.past.record.canary not in card:
+        yield Fault("", "the card lacks the canary")
+
+
+def check_croissant(subject: Subject) -> Iterator[Fault]:
+    """Check the Croissant file's digests and addresses."""
+    document = read_json(subject.folder / CROISSANT)
+    distribution = document.get("distribution", []) if isinstance(document, dict) else []
+    yield from (Fault("", fault) for fault in distribution_faults(distribution, subject.folder))
+    if subject.past.record.canary not in json.dumps(document):
+        yield Fault("", "no canary")
+
+
+def check_answers(subject: Subject) -> Iterator[Fault]:
+    """Compare private answers, where given, with the hash that was published of them."""
+    stated = subject.past.record.answers_hash
+    if subject.answers is not None and stated and content_hash(subject.answers) != stated:
+        yield Fault("", "the answers are not those whose hash was published")
+
+
+def check_gates(subject: Subject) -> Iterator[Fault]:
+    """Run the gates on the rows; those let pass by name at export are not repeated."""
+    record = subject.past.record
+    keyed = {row.id: row for row in subject.answers or ()}
+    splits: dict[str, list[Item]] = {}
+    for split, rows in subject.past.rows.items():
+        full = [keyed.get(row.id, row) for row in rows]
+        splits[split] = [to_item(row) for row in full if row.answer_index is not None]
+    forbidden = {one.item_id: one.reason for one in record.withheld} | record.taken_down
+    passed = {one.rule: set(one.item_ids) for one in record.exemptions}
+    for fault in find_faults(Draft(splits, (), frozenset(), forbidden), subject.rules):
+        fresh = set(fault.item_ids) - passed.get(fault.rule, set())
+        if fault.rule not in passed or (fault.item_ids and fresh):
+            ids = tuple(sorted(fresh, key=natural)) or fault.item_ids
+            yield Fault("", f"{fault.rule}: {fault.message}", ids)
+
+
+CHECKS: Mapping[str, Callable[[Subject], Iterator[Fault]]] = {
+    "files": check_files,
+    "rows": check_rows,
+    "identity": check_identity,
+    "counts": check_counts,
+    "copies": check_copies,
+    "card": check_card,
+    "croissant": check_croissant,
+    "answers": check_answers,
+    "gates": check_gates,
+}
+
+
+def _answer_fits(row: Row, private: bool) -> bool:
+    if private:
+        return row.answer is None and row.answer_index is None and not row.explanation
+    index = row.answer_index
+    return index is not None and 0 <= index < len(row.choices) and row.answer == LETTERS[index]
+
+
+def _kina_digest(entries: Any) -> str:
+    """Digest what KINA.json and the rows both say: index, path, question, options, key."""
+    from hashlib import sha256
+
+    from kina_build.jsonl import canonical
+
+    if not isinstance(entries, list):
+        return ""
+    said = sorted(
+        canonical(
+            [
+                str(entry.get("index")),
+                entry.get("discipline"),
+                entry.get("question"),
+                [[option.get("key"), option.get("answer")] for option in entry.get("options", [])],
+                entry.get("correct_answer"),
+            ]
+        )
+        for entry in entries
+    )
+    return sha256("\n".join(said).encode()).hexdigest()
+
+
+def _join(past: Past, answers: Path) -> list[Row]:
+    """Put private answers back into their rows.
+
+    Raises:
+        InputError: an answer for no row, or a row without its answer.
+    """
+    from kina_build.release.rows import Answer, put_back
+
+    given = {one.id: one for one in read_records(answers, Answer)}
+    hidden = [row for split, rows in past.rows.items() if past.record.counts[split].private for row in rows]
+    unknown = sorted(given.keys() - {row.id for row in hidden}, key=natural)
+    missing = [row.id for row in hidden if row.id not in given]
+    if unknown or missing:
+        which = f"no row {unknown[0]!r} in the release" if unknown else f"no answer for {missing[0]!r}"
+        raise InputError(f"{answers}: {which}", hint="give the answers that were written with this release")
+    return [put_back(row, given[row.id]) for row in hidden]
