@@ -92,9 +92,8 @@ class DeskServer:
     def projects(self) -> dict[str, int]:
         """Return the ids of all projects by title."""
         with _explained(self.url):
-            return {
-                str(project.title): int(project.id) for project in self.client.projects.list(page_size=PAGE)
-            }
+            projects: Iterable[Any] = self.client.projects.list(page_size=PAGE)
+            return {str(project.title): int(project.id) for project in projects}
 
     def create_project(self, title: str, config: str) -> int:
         """Create one reviewer's project and return its id."""

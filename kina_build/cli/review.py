@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from kina_build.cli import options, review_audit, review_calibrate, review_ledger, review_pay, review_simulate
+from kina_build.cli import (
+    options,
+    review_agreement,
+    review_audit,
+    review_calibrate,
+    review_desk,
+    review_ledger,
+    review_pay,
+    review_simulate,
+)
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.cli.review_page import review_rules
@@ -301,10 +310,12 @@ def register(app: typer.Typer) -> None:
     """Add the group `kina review`."""
     group = typer.Typer(
         name="review",
-        help="Settle, calibrate, audit and pay the reviewers.",
+        help="Assign, collect, settle, calibrate, audit and pay reviews.",
         no_args_is_help=True,
         rich_markup_mode=None,
     )
+    review_desk.register(group)
+    review_agreement.register(group)
     command(group, "settle", example="kina review settle --reviews reviews.csv --bar 14 --ledger pay.db")(
         settle
     )

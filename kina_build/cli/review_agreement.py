@@ -1,0 +1,106 @@
+"""kina review agreement: agreement beyond chance, and reviewers' habits."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kina_build.cli import options
+from kina_build.cli.command import Run, command
+from kina_build.cli.console import Console
+from kina_build.cli.review_page import review_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from review.agreement import Coefficient
+    from review.records import Review
+
+
+def agreement(
+    run: Run,
+    reviews: Annotated[Path, typer.Argument(help="Reviews: reviews.jsonl, or CSV.")],
+    seeded: Annotated[
+        Path | None,
+        typer.Option("--seeded-bad", help="CSV or JSONL of item_id: items planted with a known flaw."),
+    ] = None,
+    seed: options.Seed = 0,
+) -> None:
+    """Measure agreement on verdicts and ratings, and show each reviewer beside their peers.
+
+    Flags are reasons for a person to look; none blocks pay.
+    """
+    from dataclasses import asdict
+
+    from kina_build.tables import read_table
+    from review.intake import read_reviews
+    from review.profiles import profile_reviewers
+
+    rows = [review for review in read_reviews(reviews).records if review.status == "submitted"]
+    planted = [str(row.values.get("item_id", "")) for row in read_table(seeded)] if seeded else []
+    report = {
+        "reviews": len(rows),
+        "agreement": {name: asdict(found) for name, found in _coefficients(rows, seed).items()},
+        "profiles": [
+            asdict(profile) for profile in profile_reviewers(rows, planted, review_rules(run.settings))
+        ],
+    }
+    run.report(report, _show)
+
+
+def _coefficients(rows: Sequence[Review], seed: int) -> dict[str, Coefficient]:
+    from review.agreement import cohen_kappa, gwet_ac1, krippendorff_alpha
+    from review.rubric import CRITERION_NAMES
+
+    verdicts: dict[str, list[str | float]] = defaultdict(list)
+    marks: dict[str, dict[str, list[str | float]]] = {name: defaultdict(list) for name in CRITERION_NAMES}
+    for review in rows:
+        if review.verdict:
+            verdicts[review.item_id].append(review.verdict)
+        for name, mark in review.ratings.items():
+            marks[name][review.item_id].append(mark)
+    found = {
+        "verdict, alpha": krippendorff_alpha(verdicts, seed=seed),
+        "verdict, AC1": gwet_ac1(verdicts, seed=seed),
+    }
+    people = sorted({review.reviewer_id for review in rows})
+    if len(people) == 2:  # kappa is about two fixed raters
+        one, two = ({r.item_id: r.verdict for r in rows if r.reviewer_id == p and r.verdict} for p in people)
+        found["verdict, kappa"] = cohen_kappa(one, two, seed=seed)
+    for name, units in marks.items():
+        found[f"{name}, alpha (ordinal)"] = krippendorff_alpha(units, "ordinal", seed=seed)
+    return found
+
+
+def _show(report: dict[str, Any], console: Console) -> None:
+    rows = []
+    for name, found in report["agreement"].items():
+        value = "undefined" if found["value"] is None else f"{found['value']:.3f}"
+        interval = (
+            f"[{found['low']:.3f}, {found['high']:.3f}]" if found["low"] is not None else found["reason"]
+        )
+        same = "" if found["percent_agreement"] is None else f"{found['percent_agreement']:.0%}"
+        rows.append([name, value, interval, same, found["units"]])
+    console.table(
+        f"agreement over {report['reviews']} reviews",
+        ["of", "value", "95 % interval", "equal", "items"],
+        rows,
+    )
+    people = [
+        [p["reviewer_id"], p["reviews"], p["accepts"], p["rejects"], p["median_lead_time_s"],
+         p["partner_agreement"], ", ".join(p["flags"])]
+        for p in report["profiles"]
+    ]  # fmt: skip
+    console.table(
+        "reviewers (flags are for a person to look at; none blocks pay)",
+        ["reviewer", "reviews", "accept", "reject", "median s", "agrees", "flags"],
+        people,
+    )
+
+
+def register(app: typer.Typer) -> None:
+    """Add `kina review agreement`."""
+    command(app, "agreement", example="kina review agreement reviews.jsonl")(agreement)
