@@ -122,6 +122,8 @@ class DedupRules(Section):
     """Share of the stems' tokens two template siblings have in common."""
     passage_overlap: float = Field(0.8, gt=0, le=1)
     """Overlap (Jaccard of 3-grams) from which two passages are one."""
+    context_tokens: int = Field(30, ge=1)
+    """Tokens of shared sentences from which two stems are questions about one passage."""
     conflict_statuses: tuple[str, ...] = ("duplicate", "conflict", "review", "template_sibling")
     """Statuses whose pairs selection must not take together; KINA paper: no pair of the final set
     has duplicate risk above tau_dup."""

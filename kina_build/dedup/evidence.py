@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
 from kina_build.config import DedupRules
-from kina_build.dedup.lexical import Common, Reading, jaccard
+from kina_build.dedup.lexical import Common, Reading, jaccard, tokens
 from kina_build.dedup.records import Gold, Passage
 from kina_build.items.text import fold_stem
 
@@ -33,6 +34,7 @@ OPPOSITES = _words(
     "true correct right most more less fewer greater smaller larger higher lower highest lowest increase"
     " decrease increases decreases increased decreased maximum minimum max min before after above below"
     " strong weak positive negative first last left always sometimes best worst acid base gain loss"
+    " largest smallest greatest longest shortest earliest latest all some any must may good bad early late"
     " 强 弱 強 大 小 多 少 增 减 減 升 降 前 后 後 左 右 高 低 正 负 負 上 下 内 外 加 长 短 快 慢 最"
 )
 """Words that turn a question round when one stands in place of another word."""
@@ -70,6 +72,8 @@ class Evidence:
     """Shared option texts that are not formulas and not common in the corpus."""
     telling_gold: bool
     generic_stem: bool
+    boilerplate: bool
+    """Whether both stems hold sentences that many items share; the overlaps are of the rest."""
     cross_discipline: bool
 
 
@@ -95,12 +99,13 @@ def compare(
         option_overlap=1.0 if loosely and left.options else round(_overlap(left.options, right.options), 4),
         token_share=1 - (minus.total() + plus.total()) / total if total else 1.0,
         gold=compare_gold(left, right, loosely),
-        passage=compare_passages(left, right, rules.passage_overlap),
+        passage=compare_passages(left, right, rules),
         change=classify_change(left, right),
         changed=tuple(changed[:SHOWN_CHANGES]),
         telling=sum(common.tells(option) for option in shared),
         telling_gold=any(common.tells(text) for text in left.gold & right.gold),
         generic_stem=common.generic_stem(left.stem),
+        boilerplate=left.content != left.stem and right.content != right.stem,
         cross_discipline=left.path != right.path,
     )
 
@@ -116,13 +121,30 @@ def compare_gold(left: Reading, right: Reading, loosely: bool) -> Gold:
     return "different"
 
 
-def compare_passages(left: Reading, right: Reading, overlap: float) -> Passage:
-    """Tell whether two items are about the same passage."""
+def compare_passages(left: Reading, right: Reading, rules: DedupRules = DedupRules()) -> Passage:
+    """Tell whether two items are about the same passage, given apart or within the stems."""
+    if not left.material and not right.material:
+        return "same" if _shared_context(left, right, rules) else "none"
     if not left.material or not right.material:
-        return "one_missing" if left.material or right.material else "none"
-    if left.material == right.material or jaccard(left.material_grams, right.material_grams) >= overlap:
-        return "same"
-    return "different"
+        return "one_missing"
+    near = jaccard(left.material_grams, right.material_grams) >= rules.passage_overlap
+    return "same" if left.material == right.material or near else "different"
+
+
+def _shared_context(left: Reading, right: Reading, rules: DedupRules) -> bool:
+    """Tell whether two stems share whole sentences, long together, and then ask different things."""
+    shared = set(left.segments) & set(right.segments)
+    if not shared or left.stem == right.stem:
+        return False
+    length = sum(len(tokens(segment)) for segment in shared if segment in left.content)
+    if length < rules.context_tokens:
+        return False
+    asked = [
+        Counter(tokens(" ".join(segment for segment in reading.segments if segment not in shared)))
+        for reading in (left, right)
+    ]
+    total = asked[0].total() + asked[1].total()
+    return 2 * (asked[0] & asked[1]).total() < rules.template_share * total
 
 
 def classify_change(left: Reading, right: Reading) -> Change:
@@ -187,7 +209,7 @@ def _turned(minus: Sequence[str], plus: Sequence[str]) -> bool:
     ]
     if negations[0] != negations[1]:
         return True
-    if minus and plus and OPPOSITES.intersection((*minus, *plus)):
+    if OPPOSITES.intersection(minus) and OPPOSITES.intersection(plus):
         return True
     both = {*minus, *plus}
     return any(prefix + word in both for word in both for prefix in NEGATING_PREFIXES if len(word) > 3)

@@ -16,7 +16,7 @@ from kina_build.dedup.clusters import Members, build_clusters
 from kina_build.dedup.decision import Decision, decide, rank_item
 from kina_build.dedup.embedding import PACKAGED, Encoder, embed, unknown_rate
 from kina_build.dedup.evidence import Evidence, compare
-from kina_build.dedup.lexical import Common, Reading, count_common, item_text, read_item
+from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, item_text, read_item
 from kina_build.dedup.overrides import Decided, Override, resolve_overrides
 from kina_build.dedup.records import Dropped, DuplicatePair, Duplicates, Held
 from kina_build.dedup.scan import pairs_above
@@ -65,8 +65,9 @@ def read_corpus(
     """
     check_ids(items)
     ordered = tuple(sorted(items, key=lambda item: item.item_id))
-    readings = tuple(map(read_item, ordered))
-    common = count_common(readings, rules.common_limit)
+    plain = tuple(map(read_item, ordered))
+    common = count_common(plain, rules.common_limit)
+    readings = tuple(drop_boilerplate(reading, common) for reading in plain)
     if encoder is None or not ordered:
         return Corpus(ordered, readings, common, None, "", "", 0.0)
     texts = [item_text(item) for item in ordered]

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kina_build.items.model import Item
@@ -24,8 +24,9 @@ TOKEN = re.compile(
 FORMULAIC = re.compile(
     r"(?:true|false|yes|no|correct|incorrect|right|wrong|both|neither|cannot be determined|valid|invalid"
     r"|(?:all|none|both|neither|any|either)(?: of)?(?: the)?(?: \w+)? (?:above|these|them|options|statements)"
-    r"|[ivx]+(?:(?:,| and|, and| only|\.)+ ?[ivx]*)*|[a-j]|[0-9]"
-    r"|正确|错误|对|错|是|否|以上都对|以上都不对|以上皆是|以上皆非|[①-⑩]+)\.?"
+    r"|(?:only )?\(?(?:[ivx]+|\d|[a-j])\)?(?:(?:,| and|, and|&)? ?\(?(?:[ivx]+|\d|[a-j])\)?)*(?: only)?"
+    r"|(?:(?:yes|no|wrong|not wrong|true|false),? ?)+"
+    r"|正确|错误|对|错|是|否|以上都对|以上都不对|以上皆是|以上皆非|(?:はい|いいえ| )+|[①-⑩]+)\.?"
 )
 """Option texts that any item may have: they tell nothing about which item it is."""
 
@@ -40,6 +41,9 @@ COUNTED = {
     "ten": "10", "eleven": "11", "twelve": "12",
 }  # fmt: skip
 """Number words that are read as numbers; "one" is more often a pronoun."""
+
+SEGMENT = re.compile(r"(?<=[.?!:。？！：])\s+|\n+|(?<=[。？！：])")
+"""Where one sentence or line of a stem ends and the next begins."""
 
 GRAM = 3
 """Length of the character n-grams by which stems and passages are compared."""
@@ -67,21 +71,25 @@ class Reading:
     entities: frozenset[str]
     """Words that stand capitalised within a sentence of the stem, folded."""
     language: str
+    segments: tuple[str, ...]
+    """Sentences and lines of the stem, folded."""
+    content: str
+    """The stem without the sentences that many items share; at first all of it."""
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
-        """Return the stem's numbers, words, Chinese characters and signs in order."""
-        return tuple(tokens(self.stem))
+        """Return the content's numbers, words, Chinese characters and signs in order."""
+        return tuple(tokens(self.content))
 
     @cached_property
     def counts(self) -> Counter[str]:
-        """Count the stem's tokens."""
+        """Count the content's tokens."""
         return Counter(self.tokens)
 
     @cached_property
     def grams(self) -> frozenset[str]:
-        """Return the stem's character n-grams."""
-        return grams(self.stem)
+        """Return the content's character n-grams."""
+        return grams(self.content)
 
     @cached_property
     def material_grams(self) -> frozenset[str]:
@@ -91,9 +99,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class Common:
-    """How often stems and option texts stand in a corpus."""
+    """How often stems, their sentences and option texts stand in a corpus."""
 
     stems: Counter[str]
+    segments: Counter[str]
+    """Items whose stem holds this sentence."""
     options: Counter[str]
     """Items that show this option text."""
     limit: int
@@ -123,10 +133,11 @@ def item_text(item: Item) -> str:
 def read_item(item: Item) -> Reading:
     """Fold an item for comparison."""
     answers = [option.answer for option in item.options]
+    stem = fold_stem(item.question)
     return Reading(
         item_id=item.item_id,
         raw=canonical([item.question, answers, item.correct_answer, item.question_material or ""]),
-        stem=fold_stem(item.question),
+        stem=stem,
         strict_stem=fold_answer(item.question),
         options=tuple(sorted(map(fold_answer, answers))),
         loose_options=frozenset(map(fold_stem, answers)),
@@ -135,6 +146,8 @@ def read_item(item: Item) -> Reading:
         path=item.path,
         entities=capitalised(item.question),
         language=item.language or script(item.question),
+        segments=tuple(filter(None, map(fold_stem, SEGMENT.split(item.question)))),
+        content=stem,
     )
 
 
@@ -162,13 +175,26 @@ def gold_texts(item: Item) -> frozenset[str]:
 
 
 def count_common(readings: Iterable[Reading], limit: int) -> Common:
-    """Count stems and option texts over a corpus."""
+    """Count stems, their sentences and option texts over a corpus."""
     stems: Counter[str] = Counter()
+    segments: Counter[str] = Counter()
     options: Counter[str] = Counter()
     for reading in readings:
         stems[reading.stem] += 1
+        segments.update(set(reading.segments))
         options.update(set(reading.options))
-    return Common(stems, options, limit)
+    return Common(stems, segments, options, limit)
+
+
+def drop_boilerplate(reading: Reading, common: Common) -> Reading:
+    """Leave out of a stem's content the sentences that many items share, unless nothing is left.
+
+    Long instructions ("For which of these two scenarios ...") make unlike items look alike.
+    """
+    own = [segment for segment in reading.segments if common.segments[segment] < common.limit]
+    if not own or len(own) == len(reading.segments):
+        return reading
+    return replace(reading, content=" ".join(own))
 
 
 def tokens(folded: str) -> list[str]:

@@ -43,6 +43,10 @@ def judge(evidence: Evidence, rules: DedupRules = DedupRules()) -> Verdict:
         verdict = rule(evidence, rules)
         if verdict is not None:
             return verdict
+    if evidence.boilerplate:
+        return Verdict("distinct", "boilerplate", "alike only by instructions that many items share")
+    if evidence.cosine is not None and evidence.cosine < rules.threshold:
+        return Verdict("distinct", "cosine", "the texts are not close")
     return Verdict("review", "cosine", f"the texts are close; {CHANGES[evidence.change]}")
 
 
@@ -132,6 +136,7 @@ def _is_strong(evidence: Evidence, rules: DedupRules) -> bool:
         evidence.gold == "same"
         and evidence.option_overlap >= rules.strong_options
         and evidence.passage != "different"
+        and (evidence.cosine is None or evidence.cosine >= rules.strong_cosine)
         and (evidence.telling_gold or evidence.telling > 1)
     )
 
