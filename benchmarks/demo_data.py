@@ -8,15 +8,17 @@ be drawn again when a question changes.
 from __future__ import annotations
 
 import datetime as dt
-import itertools
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import kina_build
+from kina_build.items.intake import read_items
 from kina_build.jsonl import write_records
 from kina_build.tables import Row, read_table, write_csv
+from review.assignment import assign_reviewers
+from review.intake import read_reviewers
 
 FOLDER = Path(kina_build.__file__).parent / "data"
 SEED = 20260605
@@ -35,10 +37,16 @@ MODELS = {"cedar-70b": 0.92, "birch-32b": 0.80, "maple-30b": 0.79, "aspen-8b": 0
 """Made-up models and the share of sound questions each one knows."""
 FIELDS = ("Physics", "Life science", "Earth science")
 RATIONALES = (
-    "Key checked against a textbook; distractors are sound.",
-    "Worked it through; the stem is self-contained.",
-    "Correct, though one option gives itself away.",
-    "A fair question of its subfield.",
+    ("I solved it blind and got the key.", "Checked against my textbook.", "Worked the numbers twice.",
+     "The key holds.", "Derived it from first principles.", "Compared with lecture notes."),
+    ("A fair test of", "Central to", "Typical of a first course in", "A small but real point of",
+     "Goes a little beyond recall in", "Well placed in"),
+    ("and the distractors are believable.", "though one option gives itself away.", "with a clear stem.",
+     "and nothing is left hidden.", "but two options are close.", "and short enough to read once."),
+)  # fmt: skip
+WRONG_KEY_REASONS = (
+    "The keyed option is wrong: gentle slopes mean a shield volcano.",
+    "Key does not hold; runny lava builds a shield, not what is keyed here.",
 )
 PHRASES = ("Let me compare the options.", "I recall the definition.", "Working it out step by step.", "")
 
@@ -60,40 +68,55 @@ def draw_reviewers(rng: np.random.Generator) -> list[dict[str, Any]]:
 def draw_reviews(
     rng: np.random.Generator, pool: list[Row], people: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    pairs = {
-        field: itertools.cycle(itertools.combinations([p for p in people if p["fields"] == field], 2))
-        for field in FIELDS
-    }
-    reviews: list[dict[str, Any]] = []
-    for row in pool:
-        for person in next(pairs[row.values["field"]]):
-            reviews.append(draw_review(rng, row, person, len(reviews)))
+    """Follow the plan that `kina review assign pool.jsonl --open-cap 0` makes of the same files."""
+    skill = {person["reviewer_id"]: person["skill"] for person in people}
+    rows = {row.values["id"]: row for row in pool}
+    quality = {item_id: float(rng.normal(3.3, 0.5)) for item_id in rows}
+    plan = assign_reviewers(
+        read_items(FOLDER / "pool.csv").items, read_reviewers(FOLDER / "reviewers.csv").records, seed=0
+    )
+    reviews = []
+    for number, slot in enumerate(plan.assignments):
+        row = rows[slot.item_id]
+        review = draw_review(rng, row, quality[slot.item_id], skill[slot.reviewer_id])
+        moment = START + dt.timedelta(minutes=7 * number)
+        head = {
+            "item_id": slot.item_id,
+            "reviewer_id": slot.reviewer_id,
+            "payee_id": slot.reviewer_id.replace("r", "p"),
+            "assignment_id": slot.assignment_id,
+            "status": "submitted",
+            "submitted_at": moment.isoformat().replace("+00:00", "Z"),
+        }
+        reviews.append(head | review)
     return reviews[:-1]  # the last reviewer never handed in: one contest stays open
 
 
-def draw_review(rng: np.random.Generator, row: Row, person: dict[str, Any], number: int) -> dict[str, Any]:
-    faulty = row.values["question"] == WRONG_KEY
-    seen = faulty and person["skill"] > 13.5
-    ratings = {name: int(np.clip(rng.choice([3, 4], p=[0.4, 0.6]), 0, 4)) for name in CRITERIA}
+def draw_review(rng: np.random.Generator, row: Row, quality: float, skill: float) -> dict[str, Any]:
+    seen = row.values["question"] == WRONG_KEY
+    ratings = {name: int(np.clip(np.rint(rng.normal(quality, 0.35)), 0, 4)) for name in CRITERIA}
     if seen:
         ratings["factuality"] = 0
-    score = np.clip(np.rint(2 * rng.normal(person["skill"], 2)) / 2, 0, 20)
-    review: dict[str, Any] = {
-        "item_id": row.values["id"],
-        "reviewer_id": person["reviewer_id"],
-        "payee_id": person["payee_id"],
-        "status": "submitted",
-        "submitted_at": (START + dt.timedelta(minutes=7 * number)).isoformat().replace("+00:00", "Z"),
-        "ratings": ratings,
-        "verdict": "reject" if seen else "accept",
-        "rationale": "The keyed option is wrong." if seen else str(rng.choice(RATIONALES)),
-        "lead_time_s": float(np.rint(rng.gamma(4, 60))),
-        "review_score": float(score),
-    }
+    middling = quality < 2.7
+    flaws = [{"kind": "bad_options_clarity", "severity": "minor"}] if middling and rng.random() < 0.7 else []
     if seen:
         flaw = {"kind": "wrong_groundtruth", "severity": "critical", "option": row.values["answer"]}
-        review["flaws"] = [flaw]
-    return review
+        flaws.append(flaw)
+    return {
+        "ratings": ratings,
+        "verdict": "reject" if seen else "revise" if flaws else "accept",
+        "flaws": flaws,
+        "rationale": draw_rationale(rng, row, seen=seen),
+        "lead_time_s": float(np.rint(rng.gamma(4, 60))),
+        "review_score": float(np.clip(np.rint(2 * rng.normal(skill, 2)) / 2, 0, 20)),
+    }
+
+
+def draw_rationale(rng: np.random.Generator, row: Row, *, seen: bool) -> str:
+    if seen:
+        return str(rng.choice(WRONG_KEY_REASONS))
+    start, middle, end = (str(rng.choice(part)) for part in RATIONALES)
+    return f"{start} {middle} {row.values['subfield'].lower()} {end}"
 
 
 def draw_responses(rng: np.random.Generator, pool: list[Row]) -> list[dict[str, Any]]:
