@@ -24,10 +24,10 @@ class ItemFigures(BaseModel):
     discipline: str
     p: float
     """Mean score over models: 1 for an item that all get right."""
-    discrimination: float | None
+    discrimination: float | None = None
     """Correlation of its scores with the models' scores on the other items; None where
     all models score the same."""
-    flag_key: bool
+    flag_key: bool = False
     """Its discrimination is negative: better models miss it, so read its key again."""
     picks: dict[str, int] = {}
     """Letters given, the most common first; only where letters are known."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -182,37 +182,48 @@ def _standings(
 def _pairs(
     published: Published, order: Sequence[int], items: int, rules: RankingRules, z_all: float
 ) -> list[Pair]:
-    """Compare neighbours, and everyone with the leader: more would only repeat the standings."""
-    following = list(pairwise(order))
-    leading = [(order[0], b) for b in order[1:]]
     share = published.overall
-    values = {(a, b): unpaired_z(share[a], share[b], items) for a, b in {*following, *leading}}
-    adjusted = [dict(zip(f, holm([values[p] for p in f]), strict=True)) for f in (following, leading)]
-    z = two_sided_z(rules.level)
-    found: list[Pair] = []
-    for pair in dict.fromkeys([*following, *leading]):
-        a, b = float(share[pair[0]]), float(share[pair[1]])
-        spread = float(np.sqrt((a * (1 - a) + b * (1 - b)) / items))
-        gap = float(a - b)
-        found.append(
-            Pair(
-                first=published.models[pair[0]],
-                second=published.models[pair[1]],
-                difference=figure(gap),
-                low=figure(gap - z * spread),
-                high=figure(gap + z * spread),
-                low_simultaneous=figure(gap - z_all * spread),
-                high_simultaneous=figure(gap + z_all * spread),
-                distinct=gap > z_all * spread,
-                test="unpaired-z",
-                p=p_figure(values[pair]),
-                p_next_holm=p_figure(adjusted[0][pair]) if pair in adjusted[0] else None,
-                p_leader_holm=p_figure(adjusted[1][pair]) if pair in adjusted[1] else None,
-                # independent runs disagree on a(1 - b) + b(1 - a) of the items
-                mdd=figure(detectable_difference(a * (1 - b) + b * (1 - a), gap, items, rules.power_factor)),
-            )
+    places = list(combinations(order, 2))
+    p_values = {(a, b): unpaired_z(share[a], share[b], items) for a, b in places}
+    following = _holm_of(p_values, list(pairwise(order)))
+    leading = _holm_of(p_values, [(order[0], b) for b in order[1:]])
+    return [
+        _pair(published, pair, items, rules, z_all).model_copy(
+            update={
+                "p_next_holm": following.get(pair),
+                "p_leader_holm": leading.get(pair),
+            }
         )
-    return found
+        for pair in places
+    ]
+
+
+def _pair(published: Published, pair: tuple[int, int], items: int, rules: RankingRules, z_all: float) -> Pair:
+    a, b = (float(published.overall[row]) for row in pair)
+    spread = float(np.sqrt((a * (1 - a) + b * (1 - b)) / items))
+    gap, z = a - b, two_sided_z(rules.level)
+    # independent runs disagree on a(1 - b) + b(1 - a) of the items
+    mdd = detectable_difference(a * (1 - b) + b * (1 - a), gap, items, rules.power_factor)
+    return Pair(
+        first=published.models[pair[0]],
+        second=published.models[pair[1]],
+        difference=figure(gap),
+        low=figure(gap - z * spread),
+        high=figure(gap + z * spread),
+        low_simultaneous=figure(gap - z_all * spread),
+        high_simultaneous=figure(gap + z_all * spread),
+        distinct=gap > z_all * spread,
+        test="unpaired-z",
+        p=p_figure(unpaired_z(a, b, items)),
+        mdd=figure(mdd),
+    )
+
+
+def _holm_of(
+    p_values: dict[tuple[int, int], float], family: list[tuple[int, int]]
+) -> dict[tuple[int, int], float]:
+    adjusted = holm([p_values[pair] for pair in family])
+    return {pair: p_figure(p) for pair, p in zip(family, adjusted, strict=True)}
 
 
 def _disciplines(

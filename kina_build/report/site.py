@@ -170,6 +170,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["fig"] = show_figure
+    environment.filters["many"] = show_many
     environment.filters["percent"] = show_percent
     return environment
 
@@ -187,3 +188,8 @@ def show_percent(value: float | None, digits: int = 1) -> Markup:
     if value is None:
         return Markup('<span class="none">–</span>')
     return Markup('<data value="{}">{}</data>').format(repr(value), f"{100 * value:.{digits}f}\u202f%")
+
+
+def show_many(count: int, noun: str) -> Markup:
+    """Show a count with its noun: 1 item, 2 items."""
+    return show_figure(count, 0) + Markup(" {}{}").format(noun, "" if count == 1 else "s")

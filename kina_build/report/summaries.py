@@ -157,14 +157,20 @@ def key_letters(artefacts: Artefacts) -> list[tuple[str, int]]:
 
 
 def plain_facts(document: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Flatten a document to its single values: dotted name and value, lists only counted."""
+    """Flatten what `kina certify` printed: dotted name and value; long lists are only counted.
+
+    The certificate itself is left out: it stands beside, as the selection carries it.
+    """
     facts: list[tuple[str, Any]] = []
     for name, value in document.items():
         label = name.replace("_", " ")
+        if value is None or name == "certificate":
+            continue
         if isinstance(value, dict) and len(value) <= FEW:
             facts += [(f"{label}: {inner}", found) for inner, found in plain_facts(value)]
         elif isinstance(value, list | dict):
-            facts.append((label, f"{len(value)} in the file"))
-        elif value is not None:
-            facts.append((label, value))
+            short = isinstance(value, list) and 0 < len(value) <= FEW
+            facts.append((label, ", ".join(map(str, value)) if short else str(len(value))))
+        else:
+            facts.append((label, {True: "yes", False: "no"}[value] if isinstance(value, bool) else value))
     return facts
