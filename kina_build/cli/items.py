@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,6 +24,7 @@ Format = Literal["auto", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 Profile = Literal["generic", "kina"]
 KeyWord = Literal["auto", "letter", "text", "index0", "index1"]
 
+SEVERITIES = ("error", "warning", "info")
 MAP_HELP = "Read an item field from a column; 'options=A,B,C,D' takes several, 'verdict=' takes none."
 SET_HELP = "Give every row one value: --set field=law."
 
@@ -91,9 +93,7 @@ def check(
     run: Run,
     pool: options.Pool,
     *,
-    profile: Annotated[
-        Profile, typer.Option("--profile", help="Which rules count, and how much.")
-    ] = "generic",
+    profile: Annotated[Profile, typer.Option("--profile", help="Which rules count, how much.")] = "generic",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the findings as JSON Lines.")
     ] = None,
@@ -111,18 +111,20 @@ def check(
     )
     if stage.up_to_date():
         return
-    from kina_build.items.lint import check_items, check_rejects, summarise
+    from kina_build.items.lint import check_rejects, inspect, summarise
     from kina_build.jsonl import write_records
 
     items, rejects = _read_any(pool)
     with run.console.progress("checking") as progress:
-        findings = [*check_rejects(rejects), *check_items(items, profile, rules, progress)]
-    report = {
-        "findings": [finding.model_dump() for finding in findings],
-        "summary": {"profile": profile, **summarise(items, findings)},
+        inspection = inspect(items, profile, rules, progress)
+    refused = tuple(check_rejects(rejects))
+    inspection = replace(inspection, findings=refused + inspection.findings)
+    report: dict[str, Any] = {
+        "findings": [finding.model_dump() for finding in inspection.findings],
+        "summary": {"profile": profile, **summarise(items, inspection)},
     }
     if output:
-        write_records(output, findings)
+        write_records(output, inspection.findings)
     stage.finish(report, exit_code=1 if report["summary"]["errors"] else 0)
 
 
@@ -148,15 +150,13 @@ def _show_check(report: dict[str, Any], console: Console) -> None:
     if not findings:
         console.line("nothing found")
         return
-    first: dict[tuple[str, str], dict[str, Any]] = {}
+    first: dict[str, dict[str, Any]] = {}
     for finding in findings:
-        first.setdefault((finding["severity"], finding["rule"]), finding)
-    order = ["error", "warning", "info"]
+        first.setdefault(finding["rule"], finding)
+    ordered = sorted(first.values(), key=lambda one: (SEVERITIES.index(one["severity"]), one["rule"]))
     rows = [
-        [severity, rule, summary["by_rule"][rule], one["item_id"], one["message"]]
-        for (severity, rule), one in sorted(
-            first.items(), key=lambda pair: (order.index(pair[0][0]), pair[0][1])
-        )
+        [one["severity"], one["rule"], summary["by_rule"][one["rule"]], one["item_id"], one["message"]]
+        for one in ordered
     ]
     console.table("findings", ["severity", "rule", "count", "first item", "what"], rows)
 

@@ -17,7 +17,6 @@ import numpy as np
 from kina_build.config import ItemRules
 from kina_build.items.findings import Fault
 from kina_build.items.model import LETTERS, Item
-from kina_build.items.text import fold_stem, squeeze
 
 ALL_ABOVE = re.compile(
     r"(?i)\W*(?:all|both)\s+of\s+(?:the\s+|these\s*)?(?:above|these|options)?\W*|\W*以上[皆都]是\W*"
@@ -93,13 +92,19 @@ def probe_balance(items: Iterable[Item]) -> Balance:
     return Balance(counted, chi2, df, float(chdtrc(df, chi2)) if df else 1.0)
 
 
-def check_cues(items: Sequence[Item], rules: ItemRules = ItemRules()) -> Iterator[Fault]:
-    """Find cues that beat chance, and keys whose letters are out of balance."""
-    probes = probe_cues(items)
+def check_cues(
+    probes: Sequence[CueProbe], balance: Balance, rules: ItemRules = ItemRules()
+) -> Iterator[Fault]:
+    """Find cues that beat chance, and keys whose letters are out of balance.
+
+    Args:
+        probes: of probe_cues.
+        balance: of probe_balance.
+        rules: levels and the least number of items.
+    """
     for probe in probes:
         if probe.n >= rules.cue_min_items and probe.p_value < rules.cue_p / len(probes):
             yield _cue_fault(probe)
-    balance = probe_balance(items)
     if balance.p_value < rules.balance_p and sum(balance.counts.values()) >= rules.cue_min_items:
         told = ", ".join(f"{letter} {count}" for letter, count in balance.counts.items())
         evidence = {"counts": dict(balance.counts), "chi2": round(balance.chi2, 4), "df": balance.df}
@@ -164,15 +169,15 @@ def _only_largest(sizes: Sequence[int]) -> int | None:
 
 
 def _overlap(item: Item) -> int | None:
-    stem = set(WORD.findall(fold_stem(item.question)))
-    return _only_largest([len(stem & set(WORD.findall(fold_stem(o.answer)))) for o in item.options])
+    stem = set(WORD.findall(item.question.casefold()))
+    return _only_largest([len(stem.intersection(WORD.findall(o.answer.casefold()))) for o in item.options])
 
 
 CUES: Mapping[str, Guess] = {
     "leading_whitespace": lambda item: _only([o.answer[:1].isspace() for o in item.options]),
     "trailing_whitespace": lambda item: _only([o.answer[-1:].isspace() for o in item.options]),
     "final_stop": lambda item: _only([o.answer.rstrip().endswith((".", "。")) for o in item.options]),
-    "longest": lambda item: _only_largest([len(squeeze(o.answer)) for o in item.options]),
+    "longest": lambda item: _only_largest([len(o.answer) for o in item.options]),
     "all_of_the_above": lambda item: _only([bool(ALL_ABOVE.fullmatch(o.answer)) for o in item.options]),
     "none_of_the_above": lambda item: _only([bool(NONE_ABOVE.fullmatch(o.answer)) for o in item.options]),
     "stem_overlap": _overlap,

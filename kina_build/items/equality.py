@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
 from kina_build.items.expressions import HINT, Formula, fold_markup, read_formula
 from kina_build.items.model import Item
 from kina_build.items.text import fold_option, squeeze
+
+ONE_NUMBER = re.compile(r"([A-Za-z ]*-?)([1-9]\d*(?:\.\d+)?|0(?:\.\d+)?)((?: [A-Za-z][A-Za-z ]*)?)")
+"""One plain number, words before and a unit behind it."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ def equal_options(item: Item) -> list[EqualOptions]:
     """
     texts = {n: fold_option(option.answer) for n, option in enumerate(item.options)}
     texts = {n: text for n, text in texts.items() if text}
-    if len(set(texts.values())) == len(texts) and not _may_be_math(texts):
+    if len(set(texts.values())) == len(texts) and not _may_be_equal_in_value(texts.values()):
         return []
     by_text = _group(texts)
     markup = {n: squeeze(fold_markup(text)) for n, text in texts.items()}
@@ -39,8 +44,24 @@ def equal_options(item: Item) -> list[EqualOptions]:
     ]
 
 
-def _may_be_math(texts: dict[int, str]) -> bool:
-    return sum(bool(HINT.search(text)) or "$" in text for text in texts.values()) > 1
+def _may_be_equal_in_value(texts: Collection[str]) -> bool:
+    """Tell whether different texts could be the same number or formula.
+
+    Texts that hold one plain number each, in the same words, differ unless their numbers
+    do not: most numeric options are told apart here, without a parser.
+    """
+    hinted = [text for text in texts if "$" in text or HINT.search(text)]
+    if len(hinted) < 2:
+        return False
+    simple = [ONE_NUMBER.fullmatch(text) for text in hinted]
+    if not all(simple):
+        return True
+    keys = {(match[1].strip(), _canonical(match[2]), match[3].strip()) for match in simple if match}
+    return len(keys) < len(hinted)
+
+
+def _canonical(number: str) -> str:
+    return number.rstrip("0").rstrip(".") if "." in number else number
 
 
 def _group(texts: dict[int, str]) -> list[list[int]]:

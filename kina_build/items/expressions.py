@@ -33,6 +33,8 @@ TOLERANCE = 1e-12
 
 HINT = re.compile(r"[\d\\^√π½⅓¼¾²³]")
 """What a text without any of these cannot be: a number or a formula worth reading."""
+PLAIN = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
+"""Numbers that need no parser."""
 TOKEN = re.compile(
     r"""(?x) (?P<number> \d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d) | \d+(?:\.\d+)? | \.\d+ )
     | (?P<command> \\[A-Za-z]+ ) | (?P<symbol> [A-Za-z\u0370-\u03ff]+(?:_(?:\{\w+\}|\w))?'* )
@@ -89,6 +91,8 @@ def read_formula(text: str) -> Formula | None:
     """Read a text as a number or formula; None where it is anything else, or too large."""
     if len(text) > LONGEST or not HINT.search(text):
         return None
+    if PLAIN.fullmatch(text):
+        return Formula((), (Fraction(text),))
     try:
         return _Parser(_tokenise(fold_markup(text))).read()
     except (_NotAFormula, ArithmeticError, ValueError):
@@ -107,7 +111,7 @@ def fold_markup(text: str) -> str:
         for _ in range(3):
             plain = FONT.sub(r"\1", plain)
         text = plain
-    return re.sub(r"([_^])\{(\w)\}", r"\1\2", text).strip()
+    return re.sub(r"([_^])\{(\w)\}", r"\1\2", text).strip() if "{" in text else text.strip()
 
 
 def _tokenise(text: str) -> list[str]:

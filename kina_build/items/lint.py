@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from kina_build.config import ItemRules
-from kina_build.items.cues import check_cues, probe_balance, probe_cues
+from kina_build.items.cues import Balance, CueProbe, check_cues, probe_balance, probe_cues
 from kina_build.items.findings import POOL, RULES, Fault, Finding, ProfileName, Severity
 from kina_build.items.mathmarkup import check_math
 from kina_build.items.model import Item
@@ -22,22 +23,36 @@ PROGRESS_STEP = 500
 """Items between two reports of progress."""
 
 
+@dataclass(frozen=True)
+class Inspection:
+    """All that a check found, and the pool's figures it was found by."""
+
+    findings: tuple[Finding, ...]
+    """Those about the pool first, then by item and rule."""
+    probes: tuple[CueProbe, ...]
+    balance: Balance
+
+
 def check_items(
+    items: Sequence[Item], profile: ProfileName = "generic", rules: ItemRules = ItemRules()
+) -> list[Finding]:
+    """Check items by the rules of a profile; see inspect."""
+    return list(inspect(items, profile, rules).findings)
+
+
+def inspect(
     items: Sequence[Item],
     profile: ProfileName = "generic",
     rules: ItemRules = ItemRules(),
     on_progress: Progress = silent,
-) -> list[Finding]:
+) -> Inspection:
     """Check items by the rules of a profile.
 
     Args:
-        items: the pool, in any order.
+        items: the pool, in any order: the result does not depend on it.
         profile: which rules count, and how much: see findings.RULES.
         rules: numbers, and severities that differ from the profile's.
         on_progress: told of items done.
-
-    Returns:
-        Findings sorted by item and rule; those about the pool itself come first.
     """
     severities = severities_of(profile, rules)
     found: list[Finding] = []
@@ -47,8 +62,10 @@ def check_items(
             on_progress(done, len(items))
     for item_id, fault in check_repeats(items):
         found += _grade(item_id, [fault], severities)
-    found += _grade(POOL, check_cues(items, rules), severities)
-    return sorted(found, key=lambda one: (one.item_id != POOL, one.item_id, one.rule, one.field))
+    probes, balance = probe_cues(items), probe_balance(items)
+    found += _grade(POOL, check_cues(probes, balance, rules), severities)
+    found.sort(key=lambda one: (one.item_id != POOL, one.item_id, one.rule, one.field))
+    return Inspection(tuple(found), tuple(probes), balance)
 
 
 def check_item(item: Item, rules: ItemRules = ItemRules()) -> Iterator[Fault]:
@@ -127,31 +144,32 @@ def severities_of(profile: ProfileName, rules: ItemRules = ItemRules()) -> dict[
     return {name: severity for name, severity in graded.items() if severity not in (None, "off")}
 
 
-def summarise(items: Sequence[Item], findings: Sequence[Finding]) -> dict[str, Any]:
+def summarise(items: Sequence[Item], inspection: Inspection) -> dict[str, Any]:
     """Sum a check up: counts by severity and rule, chance level, every cue's accuracy, key balance."""
     sizes = [len(item.options) for item in items if item.options]
-    balance = probe_balance(items)
+    severities = Counter(finding.severity for finding in inspection.findings)
     return {
         "items": len(items),
-        "errors": sum(finding.severity == "error" for finding in findings),
-        "warnings": sum(finding.severity == "warning" for finding in findings),
-        "infos": sum(finding.severity == "info" for finding in findings),
-        "by_rule": dict(Counter(finding.rule for finding in findings).most_common()),
+        "errors": severities["error"],
+        "warnings": severities["warning"],
+        "infos": severities["info"],
+        "by_rule": dict(Counter(finding.rule for finding in inspection.findings).most_common()),
         "chance": round(sum(1 / size for size in sizes) / len(sizes), 4) if sizes else None,
         "option_counts": {str(size): count for size, count in sorted(Counter(sizes).items())},
-        "cues": [
-            {
-                "cue": probe.cue,
-                "hits": probe.hits,
-                "n": probe.n,
-                "accuracy": round(probe.accuracy, 4),
-                "chance": round(probe.chance, 4),
-                "p_value": float(f"{probe.p_value:.4g}"),
-            }
-            for probe in probe_cues(items)
-        ],
-        "key_letters": dict(balance.counts),
-        "key_balance_p": float(f"{balance.p_value:.4g}"),
+        "cues": [_describe(probe) for probe in inspection.probes],
+        "key_letters": dict(inspection.balance.counts),
+        "key_balance_p": float(f"{inspection.balance.p_value:.4g}"),
+    }
+
+
+def _describe(probe: CueProbe) -> dict[str, Any]:
+    return {
+        "cue": probe.cue,
+        "hits": probe.hits,
+        "n": probe.n,
+        "accuracy": round(probe.accuracy, 4),
+        "chance": round(probe.chance, 4),
+        "p_value": float(f"{probe.p_value:.4g}"),
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import permutations
 
 from kina_build.config import ItemRules
@@ -17,17 +18,35 @@ from kina_build.items.model import Item
 
 ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 CIRCLED = tuple("①②③④⑤⑥⑦⑧⑨⑩⑪⑫")
-FAMILIES: tuple[tuple[str, ...], ...] = (
-    ROMAN,
-    tuple(numeral.lower() for numeral in ROMAN),
-    CIRCLED,
-    tuple(map(str, range(1, 21))),
-    tuple("abcdefghijklmnop"),
-    tuple("ABCDEFGHIJKLMNOP"),
-    tuple(f"S{n}" for n in range(1, 21)),
-    tuple(f"P{n}" for n in range(1, 21)),
+CIRCLED_NUMBER = re.compile(f"[{''.join(CIRCLED)}]")
+LONGEST_COMBINATION = 120
+"""Characters of the longest option that may be a combination of numbers."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """One way to number statements."""
+
+    order: tuple[str, ...]
+    numbers: frozenset[str]
+
+
+FAMILIES = tuple(
+    Family(order, frozenset(order))
+    for order in (
+        ROMAN,
+        tuple(numeral.lower() for numeral in ROMAN),
+        CIRCLED,
+        tuple(map(str, range(1, 21))),
+        tuple("abcdefghijklmnop"),
+        tuple("ABCDEFGHIJKLMNOP"),
+        tuple(f"S{n}" for n in range(1, 21)),
+        tuple(f"P{n}" for n in range(1, 21)),
+    )
 )
-"""Ways to number statements."""
+
+THIRD = re.compile(r"[(（\s](?:III|iii|3|[SP]3|[Cc])\s*[)）.．、:：]|③")
+"""A third statement's number, without which there is no looking closer."""
 
 CONNECTIVES = re.compile(
     r"(?i)\b(?:and|only|statements?|both|et|y|und|are|is|correct|true)\b|[\s,;、，；&+/.()（）{}\[\]-]+|和|与|と"
@@ -52,24 +71,24 @@ def read_combination(item: Item) -> Combination | None:
     are made of such numbers, two of them with several.
     """
     stem = f"{item.question_material or ''}\n{item.question}"
+    if not THIRD.search(stem):
+        return None
+    words = {option.key: _words(option.answer) for option in item.options}
     for family in FAMILIES:
-        statements = _numbered(stem, family)
-        if len(statements) < 3:
-            continue
-        found = {option.key: statement_set(option.answer, family) for option in item.options}
-        sets = {key: numbers for key, numbers in found.items() if numbers}
+        sets = {key: frozenset(found) for key, found in words.items() if found and found <= family.numbers}
         several = sum(len(numbers) > 1 for numbers in sets.values())
-        if several >= 2 and 2 * len(sets) > len(item.options):
+        if several < 2 or 2 * len(sets) <= len(item.options):
+            continue
+        statements = _numbered(stem, family.order)
+        if len(statements) >= 3:
             return Combination(statements, sets)
     return None
 
 
-def statement_set(answer: str, family: Sequence[str]) -> frozenset[str]:
-    """Return the statement numbers an option is made of; empty where it says anything else."""
-    left = CONNECTIVES.sub(" ", answer).split()
-    if family is CIRCLED:
-        left = [char for word in left for char in word]
-    return frozenset(left) if left and set(left) <= set(family) else frozenset()
+def _words(answer: str) -> frozenset[str]:
+    """Return the words of an option but for connectives; circled numbers are words each."""
+    left = CONNECTIVES.sub(" ", answer) if len(answer) <= LONGEST_COMBINATION else answer
+    return frozenset(CIRCLED_NUMBER.sub(r" \g<0> ", left).split())
 
 
 def find_subsets(sets: dict[str, frozenset[str]]) -> list[tuple[str, str]]:
@@ -110,6 +129,7 @@ def _numbered(stem: str, family: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
+@cache
 def _marker(number: str) -> re.Pattern[str]:
     if number in CIRCLED:
         return re.compile(number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kina_build.config import ItemRules
 from kina_build.items.findings import Fault
@@ -11,13 +12,27 @@ from kina_build.items.model import Item
 from kina_build.items.text import fold_stem
 
 
+@dataclass(frozen=True)
+class Phrases:
+    """A pattern, and the words without one of which it cannot match: looking for words is quick."""
+
+    words: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    def search(self, text: str, lowered: str) -> str | None:
+        """Return the first phrase found, its blanks squeezed."""
+        found = self.pattern.search(text) if any(map(lowered.__contains__, self.words)) else None
+        return " ".join(found[0].split()) if found else None
+
+
 def _any(words: str) -> str:
     return f"(?:{'|'.join(words.split())})"
 
 
-def _compile(*phrases: str) -> re.Pattern[str]:
+def _phrases(words: str, *phrases: str) -> Phrases:
     """Join phrases into one pattern; a blank in a phrase stands for any blanks."""
-    return re.compile("|".join(phrase.replace(" ", r"\s+") for phrase in phrases), re.IGNORECASE)
+    pattern = "|".join(phrase.replace(" ", r"\s+") for phrase in phrases)
+    return Phrases(tuple(words.split(",")), re.compile(pattern, re.IGNORECASE))
 
 
 PLACEHOLDER = re.compile(
@@ -32,17 +47,24 @@ PLACEHOLDER = re.compile(
 )
 """Folded stems that are no question: a heading, a template's name, bare letters, no letter at all."""
 
-FORMULA = re.compile(r"\d\s*[-+*/×÷^=]\s*[\d?]")
+LONGEST_PLACEHOLDER = 100
+"""Characters beyond which a stem is a question."""
+
+FORMULA = re.compile(r"\d[)\s]*[-−+*/×÷^=][(\s]*[-−]?[\d?]")
 """A stem without letters that asks all the same: "2 + 2 = ?"."""
 
-MEDIA = _any("figures? figs?\\.? diagrams? graphs? images? pictures? charts? photo(?:graph)?s? illustrations? maps?"
-             " drawings? schematics? plots?")  # fmt: skip
+MEDIA = _any(
+    "figures? figs?\\.? diagrams? graphs? images? pictures? charts? photo(?:graph)?s? illustrations?"
+    " maps? drawings? schematics? plots?"
+)
 SHOWN = _any(
     "shown depicted illustrated pictured drawn displayed seen indicated labell?ed given represented sketched"
 )
 SHOWS = r"(?:above|below|shows?|shown|represents?|depicts?|illustrates?|(?:at|on the) (?:right|left))"
 
-NEEDS_MEDIA = _compile(
+NEEDS_MEDIA = _phrases(
+    "fig,diagram,graph,image,picture,chart,photo,illustration,map,drawing,schematic,plot,exhibit,shown,depicted"
+    ",img,![,图,圖,図",
     r"\b(?:figures?|figs?\.?|diagrams?|exhibits?|photos?|images?|charts?)\s*(?:\d+|(?-i:[A-Z])\b)(?!\w)",
     r"\b(?:graphs?|maps?|plots?|pictures?) \d+\b",
     rf"\b{SHOWN} (?:in|on|by|as) (?:the|this|these|an?|above|below) (?:\w+ ){{0,2}}?{MEDIA}(?!\w)",
@@ -55,12 +77,14 @@ NEEDS_MEDIA = _compile(
 )
 """Words for a figure that ought to be there; "figure of speech" and "figure out" are none."""
 
-NEEDS_TABLE = _compile(
+NEEDS_TABLE = _phrases(
+    "table,表",
     r"\btable \d+|\b(?:following|above|below|accompanying) table\b|\bthe table (?:above|below|shows?)\b",
     r"\b(?:shown|given|listed) in (?:the|this) table\b|[下上如]\s*表",
 )
 
-NEEDS_PASSAGE = _compile(
+NEEDS_PASSAGE = _phrases(
+    "passage,excerpt,paragraph,extract,above,below,line,根据,文,材料",
     r"\b(?:the|this|that|above|following|preceding) (?:\w+ )?(?:passage|excerpt|paragraph|extract)\b",
     r"\b(?:in|from|of) (?:the|this) (?:text|story|poem|article|speech|selection) (?:above|below)\b",
     r"\b(?:information|text|statement|scenario|case) (?:above|below)\b",
@@ -69,7 +93,9 @@ NEEDS_PASSAGE = _compile(
 )
 
 WORK = _any("paper study article chapter book lecture course section work thesis report module")
-REFERS_TO_CONTEXT = _compile(
+REFERS_TO_CONTEXT = _phrases(
+    "paper,study,article,chapter,book,lecture,course,section,work,thesis,report,module,slide,author,above,earlier"
+    ",previously,in class,the text,论文,研究,章,课",
     rf"\b(?:in|of|by|from|according to|throughout) (?:this|our) {WORK}\b",
     r"\b(?:according to|in|from) the (?:textbook|lecture(?: notes)?|slides?|course material|paper|chapter)\b",
     r"\bthe authors? of (?:this|the) (?:paper|study|article)\b",
@@ -85,7 +111,8 @@ PERSON = _any(
     "expert assistant professor teacher tutor specialist scientist physician doctor lawyer engineer"
     " researcher historian economist consultant analyst ai model chatbot"
 )
-ROLE_PLAY = _compile(
+ROLE_PLAY = _phrases(
+    "you are,act as,act like,behave,respond,answer as,answer like,as a",
     rf"^\W*you are (?:now )?(?:an?|the|my) (?:\w+[\s-]){{0,4}}?{PERSON}\b",
     r"^\W*(?:please )?(?:act|behave|respond|answer) (?:as|like) (?:if you|an?|the)\b",
     r"^\W*(?:imagine|pretend|assume|suppose) (?:that )?you are (?:an?|the)\b",
@@ -100,22 +127,24 @@ def check_stem(item: Item, rules: ItemRules = ItemRules()) -> Iterator[Fault]:
         yield Fault("stem_is_placeholder", "question", f"no question but {question.strip()!r}")
         return
     material = (item.question_material or "").strip()
+    lowered = question.lower()
     inline = len(question) >= rules.passage_characters
-    for rule, pattern, given, what in (
+    for rule, phrases, given, what in (
         ("missing_media", NEEDS_MEDIA, _shows_media(material), "needs a figure"),
         ("missing_media", NEEDS_TABLE, bool(material) or _holds_table(question), "needs a table"),
         ("missing_passage", NEEDS_PASSAGE, bool(material) or inline, "needs a passage"),
         ("refers_to_context", REFERS_TO_CONTEXT, bool(material), "speaks of what is not there"),
         ("role_play", ROLE_PLAY, False, "says who to be"),
     ):
-        found = None if given else pattern.search(question)
-        if found:
-            words = " ".join(found[0].split())
+        words = None if given else phrases.search(question, lowered)
+        if words:
             yield Fault(rule, "question", f"{what}: {words!r}", {"words": words})
 
 
 def is_placeholder(question: str) -> bool:
     """Tell whether a stem is only what is left of a question; a short whole one is none."""
+    if len(question) > LONGEST_PLACEHOLDER:
+        return False
     stem = fold_stem(question)
     return bool(stem) and PLACEHOLDER.fullmatch(stem) is not None and not FORMULA.search(stem)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 
 from kina_build.items.equality import equal_options
@@ -21,7 +20,8 @@ REFERENCE = re.compile(
 """A whole option that names other options by letter."""
 
 LOST = "\ufffd"
-KEPT_CONTROLS = "\t\n\r\x85"
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
+"""Control characters (category Cc) other than blanks and ends of line."""
 
 
 def check_structure(item: Item) -> Iterator[Fault]:
@@ -107,10 +107,8 @@ def _all_labelled(texts: list[str]) -> bool:
 def _check_characters(item: Item) -> Iterator[Fault]:
     texts = {"question": item.question} | {f"options.{option.key}": option.answer for option in item.options}
     for where, text in texts.items():
-        if text.isascii() and text.isprintable():
-            continue
         if LOST in text:
             yield Fault("replacement_character", where, f"U+FFFD at character {text.index(LOST)}")
-        bad = next((c for c in text if unicodedata.category(c) == "Cc" and c not in KEPT_CONTROLS), None)
+        bad = None if text.isprintable() else CONTROL.search(text)
         if bad:
-            yield Fault("control_character", where, f"U+{ord(bad):04X} at character {text.index(bad)}")
+            yield Fault("control_character", where, f"U+{ord(bad[0]):04X} at character {bad.start()}")

@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 import unicodedata
 
-IGNORABLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0") | frozenset(
-    map(chr, range(0xFE00, 0xFE10))
+INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f-\u1160\u17b4-\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U00013430-\U00013438\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0001]"
 )
-"""Invisible characters outside category Cf: fillers, joiners, variation selectors."""
+"""Format characters (category Cf), fillers, joiners and variation selectors.
 
-VISIBLE_FORMAT = re.compile(r"[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd]")
-"""Characters of category Cf that leave ink on the page (Arabic number signs and their kin)."""
-
-TAGS = range(0xE0020, 0xE0080)
-"""Tag characters: invisible, yet they tell one regional flag from another."""
+Left out, because they can be seen: Arabic number signs and their kin; and tag characters,
+which tell one regional flag from another.
+"""
 
 
 def squeeze(text: str) -> str:
@@ -28,9 +28,7 @@ def squeeze(text: str) -> str:
 
 def drop_invisible(text: str) -> str:
     """Drop zero-width and format characters, bidi marks and variation selectors."""
-    if text.isascii():
-        return text
-    return "".join(char for char in text if not _is_invisible(char))
+    return text if text.isascii() else INVISIBLE.sub("", text)
 
 
 def fold_option(text: str) -> str:
@@ -56,11 +54,3 @@ def fold_stem(text: str) -> str:
     for _ in range(2):  # casefolding may undo the normal form, and the other way round
         folded = unicodedata.normalize("NFKC", folded.casefold())
     return squeeze(drop_invisible(folded))
-
-
-def _is_invisible(char: str) -> bool:
-    if char in IGNORABLE:
-        return True
-    if unicodedata.category(char) != "Cf":
-        return False
-    return ord(char) not in TAGS and not VISIBLE_FORMAT.match(char)
