@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kina_build.config import DedupRules
+from kina_build.dedup.candidates import cosines_of
+from kina_build.dedup.find import Corpus
 from kina_build.dedup.records import Record
-from kina_build.errors import Refusal
+from kina_build.errors import InputError, Refusal, UsageError
 
 
 class LabelledPair(Record):
@@ -40,6 +42,26 @@ class ThresholdChoice(Record):
     """The configured threshold on the same pairs."""
     points: tuple[ThresholdPoint, ...]
     """Every threshold at which anything changes, from high to low."""
+
+
+def choose_for_corpus(
+    labels: Sequence[LabelledPair], corpus: Corpus, rules: DedupRules = DedupRules()
+) -> ThresholdChoice:
+    """Choose a threshold by the cosines that labelled pairs have in a corpus.
+
+    Raises:
+        UsageError: the corpus was not encoded.
+        InputError: a label names an item that is not there.
+        Refusal: as choose_threshold.
+    """
+    if corpus.vectors is None:
+        raise UsageError("a threshold is a cosine: --labels needs an encoder")
+    rows = {item.item_id: row for row, item in enumerate(corpus.items)}
+    absent = sorted({name for label in labels for name in (label.item_id, label.other_id)} - rows.keys())
+    if absent:
+        raise InputError(f"labelled item {absent[0]!r} is not in the pool ({len(absent)} such ids)")
+    cosines = cosines_of(corpus.vectors, [(rows[label.item_id], rows[label.other_id]) for label in labels])
+    return choose_threshold(cosines.tolist(), [label.duplicate for label in labels], rules)
 
 
 def choose_threshold(
