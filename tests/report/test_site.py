@@ -139,10 +139,10 @@ def key_shown(html, item_id):
 
 
 def test_answers_of_a_private_split_stay_private(kina, tmp_path):
-    (tmp_path / "pool.csv").write_bytes((resources.files("kina_build") / "data" / "pool.csv").read_bytes())
+    demo = (resources.files("kina_build") / "data" / "pool.csv").read_text().splitlines()
+    (tmp_path / "pool.csv").write_text("\n".join(demo[:41]))
     assert kina("import", "pool.csv", "-o", "pool.jsonl").exit_code == 0
-    gates = [f"--allow={rule}=a test" for rule in ("duplicate_items", "key_conflicts")]
-    out = kina("export", "pool.jsonl", "-o", "release", "--private", "test", *gates)
+    out = kina("export", "pool.jsonl", "-o", "release", "--private", "test")
     assert out.exit_code == 0, out.stderr
     site = render_site(read_artefacts(find_files(tmp_path)), title="x")
     pages = "".join(html for name, html in site.items() if name.startswith("items-"))
