@@ -131,6 +131,10 @@ class DedupRules(Section):
     """Metadata fields that, when true, say that an expert checked the key."""
     difficulty_fields: tuple[str, ...] = ("difficulty",)
     """Metadata fields that hold a known difficulty."""
+    ngram: int = Field(13, ge=2)
+    """Tokens of one run whose reappearance elsewhere is a trace; Brown et al. 2020, appendix C."""
+    ngram_share: float = Field(0.5, gt=0, le=1)
+    """Share of an item's runs found in one text from which the item is contaminated (ours)."""
     recall_floor: float = Field(0.95, gt=0, le=1)
     """Least recall of labelled duplicates when a threshold is chosen from labels."""
     nearest_shown: int = Field(10, ge=1)
@@ -255,6 +259,15 @@ class ReleaseRules(Section):
 
 class ScoringRules(Section):
     """Numbers of model runs and scoring: table [scoring]."""
+
+    samples: int = Field(4, ge=1)
+    """Replies asked for per item (k of AVG@k); the KINA paper, section 5, uses 4."""
+    temperature: float | None = Field(None, ge=0)
+    """Sent with each call; none: the endpoint's default."""
+    max_tokens: int = Field(16384, ge=1)
+    """Tokens a reply may have, as in the public KINA run."""
+    coverage_floor: float = Field(0.95, ge=0, le=1)
+    """Share of items that must be answered before a score is given."""
 
 
 class RankingRules(Section):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from kina_build.cli import options
-from kina_build.cli.adapters import ADAPTERS, Choice, Method, estimate
 from kina_build.cli.command import Run, command
-from kina_build.cli.console import Console
+from kina_build.cli.support_adapters import ADAPTERS, Choice, Method, estimate
+from kina_build.cli.support_page import show_estimate, show_sheets, show_support
 
 AnchorFile = Annotated[Path, typer.Option("--anchors", help="Anchors, as `kina anchors` writes them.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="The support.npz to write.")]
@@ -53,9 +53,24 @@ AllowUnjudged = Annotated[
 ]
 MaxCalls = Annotated[int | None, typer.Option("--max-calls", min=0, help="judge: stop after so many calls.")]
 MaxCost = Annotated[float | None, typer.Option("--max-cost", min=0, help="judge: stop at this cost.")]
-
-SHOWN = 12
-"""Ids printed for people before the rest is only counted."""
+ItemLabels = Annotated[
+    Path | None, typer.Option("--item-labels", help="bank: rows of item_id, aligned (1 or 0).")
+]
+PairLabels = Annotated[
+    Path | None,
+    typer.Option("--pair-labels", help="bank: rows of item_id, other_id, support, duplicate (1 or 0)."),
+]
+Signatures = Annotated[
+    Path | None,
+    typer.Option("--signatures", help="bank: signatures; else --judge writes them, else the wording does."),
+]
+Details = Annotated[Path | None, typer.Option("--details", help="bank: write what became of every item.")]
+Draw = Annotated[
+    Path | None, typer.Option("--draw", help="bank: write sheets of items and pairs to label here, and stop.")
+]
+Compare = Annotated[
+    Path | None, typer.Option("--compare", help="Another support.npz to correlate the result with.")
+]
 
 
 def support(
@@ -63,7 +78,7 @@ def support(
     *,
     pool: options.Pool,
     anchors: AnchorFile,
-    output: Output,
+    output: Output = Path("support.npz"),
     method: How = Method.embedding,
     encoder: EncoderName = None,
     cache: Cache = None,
@@ -77,9 +92,13 @@ def support(
     allow_unjudged: AllowUnjudged = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
-    compare: Annotated[
-        Path | None, typer.Option("--compare", help="Another support.npz to correlate the result with.")
-    ] = None,
+    item_labels: ItemLabels = None,
+    pair_labels: PairLabels = None,
+    signatures: Signatures = None,
+    details: Details = None,
+    draw: Draw = None,
+    seed: options.Seed = 0,
+    compare: Compare = None,
     dry_run: options.DryRun = False,
 ) -> None:
     """Score how much each item shows of each anchor, in [0, 1], into one support matrix.
@@ -87,7 +106,8 @@ def support(
     An anchor is compared with the items of its own domain (their field) and scores 0
     elsewhere; an anchor without a domain is compared with all. Methods: embedding (cosine,
     no model calls), judge (a model rates 0 to 4 with quoted evidence), ratings (a file made
-    elsewhere).
+    elsewhere), bank (the paper's reference bank: the items' own well-aligned peers take the
+    anchors' place, calibrated on labels).
     """
     choice = Choice(
         run=run,
@@ -104,15 +124,22 @@ def support(
         allow_unjudged=allow_unjudged,
         max_calls=max_calls,
         max_cost=max_cost,
-    ).checked()
+        signatures=signatures,
+        item_labels=item_labels,
+        pair_labels=pair_labels,
+        details=details,
+        seed=seed,
+    )
+    if not draw:
+        choice.check()
     stage = run.stage(
         "support",
-        inputs=[path for path in (pool, anchors, ratings, labels, compare) if path],
-        outputs=[path for path in (output, save_ratings) if path],
+        inputs=[path for path in (pool, anchors, compare, *choice.files()) if path],
+        outputs=[path for path in (output, save_ratings, details) if path],
         params=choice.params(),
-        show=_show,
+        show=show_support,
     )
-    if not dry_run and stage.up_to_date():
+    if not (dry_run or draw) and stage.up_to_date():
         return
     from kina_build.items.pool import read_pool
     from kina_build.support.anchors import read_anchors
@@ -121,8 +148,13 @@ def support(
     from kina_build.support.matrix import read_support, write_support
 
     items, targets = read_pool(pool), read_anchors(anchors)
+    if draw:
+        from kina_build.cli.support_bank import draw_sheets
+
+        run.report(draw_sheets(choice, items, draw), show_sheets)
+        return
     if dry_run:
-        run.report(estimate(choice, items, targets), _show_estimate)
+        run.report(estimate(choice, items, targets), show_estimate)
         return
     outcome = ADAPTERS[method](choice, items, targets)
     findings = [finding.model_dump() for finding in compare_domains(targets, items)]
@@ -137,67 +169,6 @@ def support(
     outcome.write_more()
     write_support(output, outcome.matrix)
     stage.finish(report, packages=["numpy"], models=outcome.models)
-
-
-def _show(report: dict[str, Any], console: Console) -> None:
-    console.line(
-        f"{report['items']} items x {report['anchors']} anchors by {report['method']}; "
-        f"if every item were taken, {report['mean_best']:.1%} of the anchors' weight would be covered"
-    )
-    console.line("pairs by score: " + ", ".join(f"{band}: {n}" for band, n in report["distribution"].items()))
-    _list(console, "anchors that no item supports", report["unsupported_anchors"])
-    _list(console, "items that support nothing", report["idle_items"])
-    for finding in report["findings"]:
-        console.line(f"{finding['subject']}: {finding['message']}")
-    if "ratings" in report:
-        _show_ratings(report, console)
-    if "compared" in report:
-        compared = report["compared"]
-        console.line(
-            f"against the other file: Spearman {compared['spearman']}, Pearson {compared['pearson']}, "
-            f"same best anchor {compared['same_best']} ({compared['pairs']} pairs)"
-        )
-
-
-def _show_ratings(report: dict[str, Any], console: Console) -> None:
-    rows = [[judge, *counts, report["unquoted"][judge]] for judge, counts in report["ratings"].items()]
-    console.table("ratings", ["judge", "0", "1", "2", "3", "4", "not quoted"], rows)
-    for pair in report["agreement"]:
-        console.line(
-            f"{' and '.join(pair['judges'])}: equal {pair['exact']}, within one {pair['within_one']}, "
-            f"weighted kappa {pair['kappa']} ({pair['pairs']} pairs)"
-        )
-    experts = report["experts"]
-    if experts:
-        fit = experts["calibration"]
-        state = "calibrated" if fit["applied"] else "not calibrated"
-        console.line(
-            f"against experts: equal {experts['exact']}, bias {experts['bias']} on {experts['pairs']} pairs; "
-            f"{state} (mean error {fit['error_before']}, on held-out items {fit['error_after']})"
-        )
-    if "calls" in report:
-        calls = report["calls"]
-        console.line(
-            f"{calls['calls']} calls ({', '.join(f'{k} {n}' for k, n in calls['statuses'].items())}), "
-            f"{calls['prompt_tokens']} + {calls['completion_tokens']} tokens, cost {calls['cost']}"
-        )
-        _list(console, "items left out because a pair got no rating", report["left_out"])
-
-
-def _show_estimate(report: dict[str, Any], console: Console) -> None:
-    console.line(
-        f"{report['calls']} calls to make ({report['calls_answered']} answered already) "
-        f"for {report['pairs']} ratings"
-    )
-    console.line(
-        f"about {report['prompt_tokens']} tokens in, at most {report['completion_tokens_at_most']} out, "
-        f"cost at most {report['cost_at_most']}"
-    )
-
-
-def _list(console: Console, title: str, ids: list[str]) -> None:
-    more = f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
-    console.line(f"{title}: {len(ids)}" + (f" ({', '.join(ids[:SHOWN])}{more})" if ids else ""))
 
 
 def register(app: typer.Typer) -> None:

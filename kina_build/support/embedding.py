@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +13,8 @@ from kina_build.items.model import Item
 from kina_build.support.anchors import Anchor, in_scope, weigh_anchors
 from kina_build.support.matrix import SupportMatrix, build_matrix
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Embed = Callable[[Sequence[str]], NDArray[np.float32]]
-    """Texts to L2-normalised rows, shape (texts, dimension): `dedup.embedding.embed` with its encoder."""
+Embed = Callable[[Sequence[str]], NDArray[np.float32]]
+"""Texts to L2-normalised rows, shape (texts, dimension): `dedup.embedding.embed` with its encoder."""
 
 COSINE_DECIMALS = 4
 """The same text in another batch differs by 6e-7 in cosine (measured); rounding hides that."""

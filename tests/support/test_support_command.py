@@ -58,3 +58,112 @@ def test_errors_name_the_file_and_leave_nothing(kina, files):
     unknown = kina("support", "pool.jsonl", "--anchors", "anchors.jsonl", "-o", "s.npz")
     assert "cosine_flor" in unknown.stderr
     assert not list(files.glob("s.npz*"))
+
+
+def judge_line(url: str, *more: str) -> tuple[str, ...]:
+    return (
+        "support", "pool.jsonl", "--anchors", "anchors.jsonl", "-o", "j.npz", "--method", "judge",
+        "--judge", "m", "--base-url", url, "--all-domains", *more,
+    )  # fmt: skip
+
+
+def test_a_judge_scores_and_its_ratings_can_be_kept_and_used_again(kina, files):
+    from tests.servers import scripted
+    from tests.support.test_judge import honest
+
+    with scripted(honest) as server:
+        dry = json.loads(kina(*judge_line(server.url, "--dry-run", "--json")).stdout)
+        assert (dry["calls"], dry["pairs"], server.asked) == (3, 6, [])
+        result = kina(*judge_line(server.url, "--save-ratings", "r.jsonl", "--json"))
+        assert result.exit_code == 0, result.stderr
+        report = json.loads(result.stdout)
+        assert report["calls"]["statuses"] == {"ok": 3}
+        assert report["pairs_judged"] == 6
+        redone = json.loads(
+            kina(*judge_line(server.url, "--save-ratings", "r.jsonl", "--json", "--force")).stdout
+        )
+        assert len(server.asked) == 3
+        assert redone == report
+    result = kina(
+        "support", "pool.jsonl", "--anchors", "anchors.jsonl", "-o", "r.npz", "--method", "ratings",
+        "--ratings", "r.jsonl", "--compare", "j.npz",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert (files / "r.npz").read_bytes() == (files / "j.npz").read_bytes()
+
+
+def test_expert_labels_are_set_beside_the_judge(kina, files):
+    from tests.servers import scripted
+    from tests.support.test_judge import honest
+
+    (files / "experts.csv").write_text("item_id,anchor_id,judge,rating\nq1,u1,ann,4\nq2,u1,ann,0\n")
+    with scripted(honest) as server:
+        result = kina(*judge_line(server.url, "--labels", "experts.csv"))
+    assert result.exit_code == 0, result.stderr
+    assert "not calibrated" in result.stdout
+
+
+def test_options_that_do_not_fit_the_method_are_refused(kina, files):
+    line = ("support", "pool.jsonl", "--anchors", "anchors.jsonl", "-o", "s.npz", "--method")
+    for method, wanted in (("judge", "--judge"), ("ratings", "--ratings"), ("bank", "--item-labels")):
+        result = kina(*line, method)
+        assert result.exit_code == 2
+        assert f"needs {wanted}" in result.stderr
+    twice = kina(*line, "judge", "--judge", "m", "--judge", "m")
+    assert "a judge is named twice" in twice.stderr
+    assert "makes none" in kina(*line, "embedding", "--dry-run").stderr
+
+
+def test_a_judge_without_an_endpoint_says_what_to_set(kina, files, monkeypatch):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    line = ("support", "pool.jsonl", "--anchors", "anchors.jsonl", "--method", "judge", "--judge", "m")
+    result = kina(*line)
+    assert (result.exit_code, "OPENAI_BASE_URL" in result.stderr) == (2, True)
+
+
+def test_the_bank_is_labelled_on_drawn_sheets_and_built(kina, tmp_path: Path, make_item, monkeypatch, words):
+    import csv
+
+    from kina_build.support.anchors import Anchor
+
+    monkeypatch.setattr("kina_build.dedup.embedding.load_encoder", lambda name, rules: words)
+    items = [
+        make_item(f"q{n:02}", f"topic{n % 3} word{n % 3} w{n}" if n % 4 else f"x{n} y{n}", field="law")
+        for n in range(60)
+    ]
+    write_pool(tmp_path / "pool.jsonl", items)
+    anchors = [
+        Anchor(anchor_id=f"u{n}", domain="law", kind="item", statement=f"topic{n} word{n}") for n in range(3)
+    ]
+    write_anchors(tmp_path / "anchors.jsonl", anchors)
+    (tmp_path / "kina.toml").write_text(
+        "[support]\nbootstraps = 20\nbank_alignment = 0.5\nshortlist_alignment = 0.3\ndraw_items = 40\n"
+    )
+    line = ("support", "pool.jsonl", "--anchors", "anchors.jsonl", "--method", "bank", "--cache", "v.sqlite")
+    drawn = kina(*line, "--draw", "sheets")
+    assert drawn.exit_code == 0, drawn.stderr
+    for name in ("items", "pairs"):
+        with (tmp_path / "sheets" / f"{name}.csv").open() as sheet:
+            rows = list(csv.DictReader(sheet))
+        for number, row in enumerate(rows):
+            one, two = int(row["item_id"][1:]), int(row.get("other_id", "q0")[1:])
+            row["aligned"] = row["support"] = "1" if one % 4 and one % 3 == two % 3 else "0"
+            if name == "items":
+                row["aligned"] = "1" if one % 4 else "0"
+            row["duplicate"] = "1" if number % 9 == 0 else "0"
+        with (tmp_path / f"{name}.csv").open("w") as out:
+            writer = csv.DictWriter(out, rows[0].keys())
+            writer.writeheader()
+            writer.writerows(rows)
+    line = (*line, "--item-labels", "items.csv", "--pair-labels", "pairs.csv", "--details", "d.jsonl")
+    result = kina(*line, "-o", "one.npz", "--json")
+    assert result.exit_code == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert report["bank"] > 0
+    assert report["shortlist"] == report["items"] > 0
+    assert len((tmp_path / "d.jsonl").read_text().splitlines()) == 60
+    shown = kina(*line, "-o", "two.npz")
+    assert "calibrator of alignment: 40 labels" in shown.stdout
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+    other = kina(*line, "-o", "three.npz", "--seed", "1", "--json")
+    assert json.loads(other.stdout)["seed"] == 1

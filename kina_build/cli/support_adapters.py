@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from kina_build.items.model import Item
     from kina_build.support.anchors import Anchor
     from kina_build.support.embedding import Embed
-    from kina_build.support.judge import Batch
+    from kina_build.support.judge import Ask, Batch
     from kina_build.support.matrix import SupportMatrix
 
 
@@ -25,6 +27,7 @@ class Method(StrEnum):
     embedding = "embedding"
     judge = "judge"
     ratings = "ratings"
+    bank = "bank"
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,11 @@ class Choice:
     allow_unjudged: float | None
     max_calls: int | None
     max_cost: float | None
+    signatures: Path | None
+    item_labels: Path | None
+    pair_labels: Path | None
+    details: Path | None
+    seed: int
 
     @property
     def rules(self) -> SupportRules:
@@ -59,16 +67,21 @@ class Choice:
             "encoder": self.encoder,
             "all_domains": self.all_domains,
             "judges": list(self.judges),
-            "saves_ratings": bool(self.save_ratings),
+            "seed": self.seed,
+            "further_outputs": [bool(self.save_ratings), bool(self.details)],
             "rules": self.rules.model_dump(),
             "dedup": self.run.settings.dedup.model_dump(),
         }
 
-    def checked(self) -> Choice:
-        """Return the choice itself.
+    def files(self) -> tuple[Path | None, ...]:
+        """Return the files it reads besides pool and anchors."""
+        return (self.ratings, self.labels, self.signatures, self.item_labels, self.pair_labels)
+
+    def check(self) -> None:
+        """Check that the options fit the method.
 
         Raises:
-            UsageError: an option that the method needs is missing, or judges that are one.
+            UsageError: an option that the method needs is missing, or a judge is named twice.
         """
         from kina_build.errors import UsageError
 
@@ -76,9 +89,13 @@ class Choice:
             raise UsageError("--method judge needs --judge MODEL")
         if self.method == Method.ratings and not self.ratings:
             raise UsageError("--method ratings needs --ratings FILE")
+        if self.method == Method.bank and not (self.item_labels and self.pair_labels):
+            raise UsageError(
+                "--method bank needs --item-labels FILE and --pair-labels FILE",
+                hint="--draw FOLDER writes sheets of items and pairs to label",
+            )
         if len(set(self.judges)) < len(self.judges):
             raise UsageError("a judge is named twice", hint="NAME#2 is a second reading by the model NAME")
-        return self
 
 
 @dataclass(frozen=True)
@@ -121,34 +138,45 @@ def by_ratings(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor])
 
 def by_judge(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor]) -> Outcome:
     """Score by the ratings of language models."""
-    from kina_build.chat import Endpoint, Meter, ReplyLog, complete
     from kina_build.support.judge import judge_pairs
     from kina_build.support.ratings import read_ratings, write_ratings
     from kina_build.support.verdict import count_calls, refuse_unjudged, support_by_ratings
 
     labels = read_ratings(choice.labels) if choice.labels else []
-    endpoint = Endpoint.from_environment(choice.base_url)
-    log, meter = ReplyLog(choice.calls), Meter()
-    caps = {"max_calls": choice.max_calls, "max_cost": choice.max_cost}
-    chat = choice.run.settings.chat.model_copy(update={k: v for k, v in caps.items() if v is not None})
     batches, report = plan(choice, items, anchors)
-    with choice.run.console.progress("judging") as on_progress:
-        judged = judge_pairs(
-            batches,
-            lambda requests: complete(
-                requests, endpoint, log, rules=chat, meter=meter, on_progress=on_progress
-            ),
-            choice.rules,
-        )
+    with asking(choice, "judging") as ask:
+        judged = judge_pairs(batches, ask, choice.rules)
     ratings, left_out = refuse_unjudged(judged, choice.rules.unjudged_limit)
     kept = [item for item in items if item.item_id not in set(left_out)]
     rated = support_by_ratings(kept, anchors, ratings, labels, choice.rules)
-    choice.run.console.say(f"{meter.calls} calls made now; all replies are in {choice.calls}")
     return Outcome(
         rated.matrix,
-        {**report, **rated.report, "calls": count_calls(judged, chat), "left_out": list(left_out)},
+        {
+            **report,
+            **rated.report,
+            "calls": count_calls(judged, choice.run.settings.chat),
+            "left_out": list(left_out),
+        },
         write_more=lambda: choice.save_ratings and write_ratings(choice.save_ratings, ratings),
     )
+
+
+@contextmanager
+def asking(choice: Choice, label: str) -> Iterator[Ask]:
+    """Give a way to ask the endpoint, with log, caps and a progress bar.
+
+    Raises:
+        ConfigError: no endpoint is set.
+    """
+    from kina_build.chat import Endpoint, Meter, ReplyLog, complete
+
+    endpoint = Endpoint.from_environment(choice.base_url)
+    log, meter = ReplyLog(choice.calls), Meter()
+    caps = {"max_calls": choice.max_calls, "max_cost": choice.max_cost}
+    rules = choice.run.settings.chat.model_copy(update={k: v for k, v in caps.items() if v is not None})
+    with choice.run.console.progress(label) as on_progress:
+        yield partial(complete, endpoint=endpoint, log=log, rules=rules, meter=meter, on_progress=on_progress)
+    choice.run.console.say(f"{meter.calls} calls made now; every reply is in {choice.calls}")
 
 
 def plan(
@@ -216,8 +244,16 @@ def load_embedder(choice: Choice) -> tuple[Embed, str]:
     return work, encoder.revision
 
 
+def by_bank(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor]) -> Outcome:
+    """Score by the paper's reference bank."""
+    from kina_build.cli.support_bank import score_by_bank
+
+    return score_by_bank(choice, items, anchors)
+
+
 ADAPTERS: dict[Method, Callable[[Choice, Sequence[Item], Sequence[Anchor]], Outcome]] = {
     Method.embedding: by_embedding,
     Method.judge: by_judge,
     Method.ratings: by_ratings,
+    Method.bank: by_bank,
 }

@@ -1,0 +1,90 @@
+"""The reference bank behind `kina support --method bank`, and the sheets people label for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kina_build.cli.support_adapters import Choice, Outcome, asking, load_embedder
+
+if TYPE_CHECKING:
+    from kina_build.items.model import Item
+    from kina_build.support.anchors import Anchor
+    from kina_build.support.signatures import Signature
+
+
+def score_by_bank(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor]) -> Outcome:
+    """Score the shortlist of each domain against its reference bank.
+
+    Raises:
+        UsageError: no labels are given.
+    """
+    from kina_build.errors import UsageError
+    from kina_build.jsonl import write_records
+    from kina_build.support.labels import read_item_labels, read_pair_labels
+    from kina_build.support.reference import support_by_bank
+
+    if choice.item_labels is None or choice.pair_labels is None:
+        raise UsageError("--method bank needs --item-labels FILE and --pair-labels FILE")
+    ids = {item.item_id for item in items}
+    known = ids | {anchor.anchor_id for anchor in anchors}
+    item_labels = read_item_labels(choice.item_labels, ids)
+    pair_labels = read_pair_labels(choice.pair_labels, known)
+    embed, revision = load_embedder(choice)
+    found = support_by_bank(
+        items,
+        anchors,
+        item_labels=item_labels,
+        pair_labels=pair_labels,
+        embed=embed,
+        signatures=find_signatures(choice, items),
+        rules=choice.rules,
+        seed=choice.seed,
+    )
+    details = choice.details
+    return Outcome(
+        found.matrix,
+        found.report | {"seed": choice.seed},
+        models={choice.encoder: revision},
+        write_more=lambda: details and write_records(details, found.rows),
+    )
+
+
+def find_signatures(choice: Choice, items: Sequence[Item]) -> Mapping[str, Signature]:
+    """Read signatures from a file, or ask a model for them; without either they are derived later.
+
+    Raises:
+        UsageError: a file and a model, or more than one model.
+    """
+    from kina_build.errors import UsageError
+    from kina_build.support.signatures import ask_signatures, read_signatures
+
+    if len(choice.judges) + bool(choice.signatures) > 1:
+        raise UsageError("signatures come from one --judge or from --signatures, not both")
+    if choice.signatures:
+        return read_signatures(choice.signatures)
+    if not choice.judges:
+        return {}
+    with asking(choice, "signatures") as ask:
+        found = ask_signatures(items, choice.judges[0], ask, choice.rules)
+    return {signature.item_id: signature for signature in found}
+
+
+def draw_sheets(choice: Choice, items: Sequence[Item], folder: Path) -> dict[str, Any]:
+    """Write items.csv and pairs.csv for people to label; return what was drawn."""
+    import numpy as np
+
+    from kina_build.support.embedding import item_text
+    from kina_build.support.labels import ITEM_COLUMNS, PAIR_COLUMNS, draw_item_sheet, draw_pair_sheet
+    from kina_build.tables import write_csv
+
+    ordered = sorted(items, key=lambda item: item.item_id)
+    rng = np.random.default_rng(choice.seed)
+    embed, _ = load_embedder(choice)
+    vectors = embed([item_text(item) for item in ordered])
+    singles = draw_item_sheet(ordered, choice.rules, rng)
+    pairs = draw_pair_sheet(ordered, vectors, choice.rules, rng)
+    write_csv(folder / "items.csv", ITEM_COLUMNS, singles)
+    write_csv(folder / "pairs.csv", PAIR_COLUMNS, pairs)
+    return {"items": len(singles), "pairs": len(pairs), "files": ["items.csv", "pairs.csv"]}

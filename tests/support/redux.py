@@ -1,0 +1,105 @@
+"""A domain of MMLU-Redux as a pool, with labels made from its error labels and subjects."""
+
+from __future__ import annotations
+
+import ast
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kina_build.items.model import LETTERS, Item, Option
+from kina_build.items.text import fold_stem
+from kina_build.support.anchors import Anchor
+from kina_build.support.embedding import item_text
+from kina_build.support.labels import ItemLabel, PairLabel
+
+MEDICINE = (
+    "anatomy",
+    "clinical_knowledge",
+    "college_medicine",
+    "human_aging",
+    "medical_genetics",
+    "nutrition",
+    "professional_medicine",
+    "virology",
+)
+
+
+@dataclass(frozen=True)
+class Redux:
+    """A pool of one domain, its held-out reference anchors, and what the annotators say."""
+
+    items: tuple[Item, ...]
+    anchors: tuple[Anchor, ...]
+    sound: dict[str, bool]
+    """Item to: its annotators found no error."""
+
+
+def read_redux(shared: Path, subjects: tuple[str, ...] = MEDICINE, domain: str = "medicine") -> Redux:
+    """Read subjects as strata of one domain; the first sound item of each becomes an anchor."""
+    items: list[Item] = []
+    anchors: list[Anchor] = []
+    sound: dict[str, bool] = {}
+    for subject in subjects:
+        text = (shared / "mcq" / "mmlu_redux" / f"mmlu_{subject}.csv").read_text(encoding="utf-8-sig")
+        delimiter = ";" if text.startswith("question;") else ","
+        for number, row in enumerate(csv.DictReader(text.splitlines(keepends=True), delimiter=delimiter)):
+            item = _item(f"{subject}-{number:03}", row, subject, domain)
+            is_sound = row["error_type"].strip().lower() == "ok"
+            if is_sound and not any(anchor.stratum == subject for anchor in anchors):
+                statement = item_text(item)
+                anchors.append(
+                    Anchor(
+                        anchor_id=f"ref-{subject}",
+                        domain=domain,
+                        kind="item",
+                        statement=statement,
+                        stratum=subject,
+                    )
+                )
+            else:
+                items.append(item)
+                sound[item.item_id] = is_sound
+    return Redux(tuple(items), tuple(anchors), sound)
+
+
+def draw_item_labels(redux: Redux, count: int, seed: int) -> list[ItemLabel]:
+    """Draw items and label them by the annotators' verdict."""
+    rng = np.random.default_rng(seed)
+    picked = rng.choice(sorted(redux.sound), size=count, replace=False)
+    return [ItemLabel(item_id=str(name), aligned=redux.sound[str(name)]) for name in picked]
+
+
+def draw_pair_labels(redux: Redux, count: int, seed: int, copies: int = 10) -> list[PairLabel]:
+    """Draw pairs: some copies (equal stems), the rest half of one subject, half of two."""
+    rng = np.random.default_rng(seed)
+    by_stem: dict[str, list[Item]] = {}
+    for item in redux.items:
+        by_stem.setdefault(fold_stem(item.question), []).append(item)
+    twins = [group[:2] for stem, group in sorted(by_stem.items()) if len(group) > 1]
+    picked = [tuple(twins[i]) for i in rng.permutation(len(twins))[:copies]]
+    pairs = {(one.item_id, two.item_id): (True, True) for one, two in picked}
+    while len(pairs) < count:
+        one, two = (redux.items[int(i)] for i in rng.choice(len(redux.items), size=2, replace=False))
+        same = one.subfield == two.subfield
+        if same == (len(pairs) % 2 == 0) and fold_stem(one.question) != fold_stem(two.question):
+            pairs[one.item_id, two.item_id] = (same, False)
+    return [
+        PairLabel(item_id=one, other_id=two, support=support, duplicate=duplicate)
+        for (one, two), (support, duplicate) in pairs.items()
+    ]
+
+
+def _item(item_id: str, row: dict[str, str], subject: str, domain: str) -> Item:
+    options = ast.literal_eval(row["choices"])
+    return Item(
+        item_id=item_id,
+        field=domain,
+        subfield=subject,
+        question=row["question"],
+        options=tuple(Option(key=k, answer=str(o)) for k, o in zip(LETTERS, options, strict=False)),
+        correct_answer=LETTERS[int(row["answer"])],
+        question_source=row["source"] or None,
+    )
