@@ -160,8 +160,9 @@ def _correct(item: Item, corrected: Mapping[str, tuple[str, str]]) -> Item:
 def _check_known(source: str, ids: Iterable[str], by_id: Mapping[str, Any]) -> None:
     unknown = [item_id for item_id in ids if item_id not in by_id]
     if unknown:
+        told = ", ".join(unknown[:SHOWN_IDS])
         raise InputError(
-            f"{source} names {len(unknown)} items that the pool does not have: {', '.join(unknown[:SHOWN_IDS])}",
+            f"{source} names {len(unknown)} items that the pool does not have: {told}",
             hint="give the pool that the selection was made from",
         )
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kina_build.config import ItemRules
-from kina_build.items.cues import check_cues, probe_balance
+from kina_build.items.cues import Balance, check_cues, probe_balance, probe_cues
 from kina_build.items.findings import RULES, Fault
 from kina_build.items.lint import check_repeats
 from kina_build.items.model import LETTERS, Item, Option
@@ -19,8 +19,8 @@ from kina_build.items.statements import check_statements
 from kina_build.items.structure import check_structure
 from kina_build.progress import Progress, silent
 from kina_build.release.draw import natural
-from kina_build.release.letters import PINNED
 from kina_build.release.record import Exemption, GateFault
+from kina_build.release.references import PINNED
 from kina_build.release.splits import TEST, group
 
 FROM_CHECK = (
@@ -53,6 +53,9 @@ GATES: Mapping[str, str] = {rule: RULES[rule].meaning for rule in FROM_CHECK} | 
 
 HARD = frozenset({"key_not_in_options", "too_few_options", "option_keys_repeated", "withheld"})
 """Gates that no reason lets pass: such a row cannot be written, or must not be."""
+
+NOTHING_TESTED = Balance({}, 0.0, 0, 1.0)
+"""Letters are tested here by position_faults, which knows of pinned options and of splits."""
 
 PROGRESS_STEP = 500
 """Items between two reports of progress."""
@@ -154,7 +157,7 @@ def _all_faults(draft: Draft, rules: ItemRules, on_progress: Progress) -> Locate
         if done % PROGRESS_STEP == 0 or done == len(items):
             on_progress(done, len(items))
     yield from check_repeats(items)
-    yield from (("", fault) for fault in check_cues(items, rules) if fault.rule != "key_position")
+    yield from (("", fault) for fault in check_cues(probe_cues(items), NOTHING_TESTED, rules))
     yield from position_faults(draft.splits, rules)
     for gate in RELEASE_GATES:
         yield from gate(draft)

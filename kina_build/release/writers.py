@@ -62,7 +62,7 @@ def read_parquet(path: Path) -> list[Row]:
     import pyarrow.parquet as pq
 
     try:
-        return [Row.model_validate(row) for row in pq.read_table(path).to_pylist()]
+        return [Row.model_validate(row) for row in pq.ParquetFile(path).read().to_pylist()]
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except (pa.ArrowException, ValidationError, OSError) as error:

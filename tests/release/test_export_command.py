@@ -1,0 +1,330 @@
+"""`kina export`, `kina diff`, `kina verify` as their users meet them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import Result
+
+from kina_build.items.model import Item
+from kina_build.items.pool import write_pool
+from kina_build.jsonl import dump_line, read_json, write_records
+from tests.release.pools import make, spread
+
+Kina = Callable[..., Result]
+
+
+def digest(folder: Path) -> dict[str, str]:
+    return {
+        file.relative_to(folder).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+def rows(folder: Path, split: str = "test") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / f"{split}.jsonl").read_text().splitlines()]
+
+
+def store(path: Path, items: list[Item]) -> None:
+    path.write_text("".join(dump_line(item) + "\n" for item in items), encoding="utf-8")
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Path:
+    write_pool(tmp_path / "pool.jsonl", spread(40))
+    return tmp_path / "pool.jsonl"
+
+
+def test_a_release_has_everything_in_it_and_verifies(kina: Kina, pool: Path, tmp_path: Path) -> None:
+    done = kina("export", pool, "-o", "release/", "--name", "demo", "--title", "A demo", "--json")
+    assert done.exit_code == 0, done.output
+    report = json.loads(done.stdout)
+    release = tmp_path / "release"
+    assert set(digest(release)) == {
+        *("README.md", "release.json", "croissant.json", "SHA256SUMS", "KINA.json", "KINA.dev.json"),
+        *("test.jsonl", "dev.jsonl", "data/test.parquet", "data/dev.parquet"),
+        *("harness/lm_eval/task.py", "harness/lm_eval/demo_mc.yaml", "harness/lm_eval/demo_gen.yaml"),
+        *("harness/inspect_ai/demo.py", "harness/lighteval/demo.py"),
+    }
+    first = rows(release)[0]
+    assert list(first) == [
+        *("id", "question", "choices", "answer", "answer_index"),
+        *("discipline", "field", "subfield", "source", "license", "canary"),
+    ]
+    assert first["canary"] == report["canary"]
+    assert first["choices"][first["answer_index"]] == "0 and 0"
+    assert str(tmp_path) not in "".join(
+        f.read_text(errors="replace") for f in release.rglob("*") if f.is_file()
+    )
+    checked = kina("verify", "release", "--json")
+    assert (checked.exit_code, json.loads(checked.stdout)["ok"]) == (0, True)
+
+
+def test_row_order_leaves_every_byte_as_it_is(kina: Kina, pool: Path, tmp_path: Path) -> None:
+    kina("export", pool, "-o", "one/release")
+    items = spread(40)
+    random.Random(3).shuffle(items)
+    store(tmp_path / "pool.jsonl", items)
+    kina("export", pool, "-o", "two/release")
+    assert digest(tmp_path / "one" / "release") == digest(tmp_path / "two" / "release")
+
+
+def test_a_second_run_is_up_to_date_and_a_changed_folder_is_not(
+    kina: Kina, pool: Path, tmp_path: Path
+) -> None:
+    kina("export", pool, "-o", "release")
+    assert "up to date" in kina("export", pool, "-o", "release").stderr
+    (tmp_path / "release" / "README.md").write_text("scribble")
+    assert "up to date" not in kina("export", pool, "-o", "release").stderr
+    assert kina("verify", "release").exit_code == 0
+
+
+def test_a_gate_stops_it_names_items_and_rule_and_writes_nothing(
+    kina: Kina, pool: Path, tmp_path: Path
+) -> None:
+    store(pool, [*spread(40), make("bad", ["a", "b"], license=None)])
+    stopped = kina("export", pool, "-o", "release", "--json")
+    assert stopped.exit_code == 1
+    gates = json.loads(stopped.stdout)["gates"]
+    assert [(gate["rule"], list(gate["items"])) for gate in gates] == [("missing_license", ["bad"])]
+    assert not (tmp_path / "release").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pool.jsonl"]
+    told = kina("export", pool, "-o", "release")
+    assert "missing_license" in told.stdout
+    assert "bad" in told.stdout
+    passed = kina("export", pool, "-o", "release", "--allow", "missing_license=the author is asked")
+    assert passed.exit_code == 0
+    assert "the author is asked" in (tmp_path / "release" / "README.md").read_text()
+    assert kina("verify", "release").exit_code == 0
+
+
+def test_selection_decisions_and_duplicates_are_obeyed(kina: Kina, pool: Path, tmp_path: Path) -> None:
+    (tmp_path / "selection.json").write_text(
+        json.dumps(
+            {"item_ids": [f"i{n}" for n in range(39, 3, -1)], "objective": 2.5, "certificate": {"ratio": 0.9}}
+        )
+    )
+    write_records(
+        tmp_path / "decisions.jsonl",
+        [{"item_id": f"i{n}", "decision": "revise" if n == 7 else "accept", "reason": ""} for n in range(40)],
+    )
+    (tmp_path / "duplicates.json").write_text(
+        json.dumps(
+            {
+                "dropped": [{"item_id": "i8", "kept_id": "i9", "rule": "near"}],
+                "clusters": [["i10", "i11", "i12"]],
+                "conflict_edges": [["i12", "i13"]],
+                "encoder": "e",
+                "threshold": 0.8,
+            }
+        )
+    )
+    done = kina(
+        *("export", pool, "-o", "release", "--selection", "selection.json"),
+        *("--decisions", "decisions.jsonl", "--duplicates", "duplicates.json", "--json"),
+    )
+    assert done.exit_code == 0, done.output
+    report = json.loads(done.stdout)
+    assert report["withheld"] == [
+        {"item_id": "i7", "reason": "review: revise"},
+        {"item_id": "i8", "reason": "duplicate of i9"},
+    ]
+    splits = {row["id"]: split for split in ("test", "dev") for row in rows(tmp_path / "release", split)}
+    assert set(splits) == {f"i{n}" for n in range(4, 40)} - {"i7", "i8"}
+    assert len({splits[i] for i in ("i10", "i11", "i12", "i13")}) == 1
+
+
+def test_private_answers_stay_out_of_the_folder(kina: Kina, tmp_path: Path) -> None:
+    store(
+        tmp_path / "pool.jsonl", [i.model_copy(update={"explanation": "the secret why"}) for i in spread(100)]
+    )
+    done = kina("export", "pool.jsonl", "-o", "release", "--private", "test")
+    assert done.exit_code == 0, done.output
+    release = tmp_path / "release"
+    assert all(row["answer"] is None and row["answer_index"] is None for row in rows(release))
+    assert all(entry["correct_answer"] is None for entry in read_json(release / "KINA.json"))
+    assert "the secret why" not in (release / "test.jsonl").read_text() + (release / "KINA.json").read_text()
+    assert "test_split: dev" in (release / "harness" / "lm_eval" / "benchmark_mc.yaml").read_text()
+    assert len((tmp_path / "release.answers.jsonl").read_text().splitlines()) == len(rows(release))
+    assert kina("verify", "release", "--answers", "release.answers.jsonl").exit_code == 0
+    answers = [json.loads(line) for line in (tmp_path / "release.answers.jsonl").read_text().splitlines()]
+    answers[0] |= {
+        "answer": "ABCD"[(answers[0]["answer_index"] + 1) % 4],
+        "answer_index": (answers[0]["answer_index"] + 1) % 4,
+    }
+    write_records(tmp_path / "forged.jsonl", answers)
+    forged = kina("verify", "release", "--answers", "forged.jsonl", "--json")
+    assert forged.exit_code == 1
+    assert [fault["check"] for fault in json.loads(forged.stdout)["faults"]] == ["answers"]
+    inside = kina(
+        "export", "pool.jsonl", "-o", "release", "--private", "test", "--answers", "release/key.jsonl"
+    )
+    assert inside.exit_code == 2
+    assert "do not belong in the release folder" in inside.stderr
+
+
+def test_a_take_down_is_a_new_version_and_the_id_never_comes_back(
+    kina: Kina, pool: Path, tmp_path: Path
+) -> None:
+    kina("export", pool, "-o", "v1")
+    down = kina(
+        "export", pool, "-o", "v2", "--previous", "v1", "--take-down", "i3=the author asked", "--json"
+    )
+    report = json.loads(down.stdout)
+    assert (report["version"], report["difference"]["removed"]) == ("2.0.0", ["i3"])
+    assert report["withheld"] == [{"item_id": "i3", "reason": "taken down: the author asked"}]
+    moved = {row["id"]: row["new_row"] for row in read_json(tmp_path / "v2" / "changes.json")["rows"]["test"]}
+    after = [row["id"] for row in rows(tmp_path / "v2")]
+    assert moved["i3"] is None
+    assert all(after[place] == i for i, place in moved.items() if place is not None)
+    store(pool, [*spread(40), make("new", ["a", "b", "c", "d"], "C")])
+    third = json.loads(kina("export", pool, "-o", "v3", "--previous", "v2", "--json").stdout)
+    assert (third["version"], third["difference"]["added"]) == ("2.1.0", ["new"])
+    assert "i3" not in [row["id"] for split in ("test", "dev") for row in rows(tmp_path / "v3", split)]
+    assert kina("verify", "v3").exit_code == 0
+    shown = kina("diff", "v1", "v3")
+    assert shown.exit_code == 0
+    assert "1.0.0 -> 2.1.0: major change, scores not comparable" in shown.stdout
+
+
+def test_an_id_that_comes_back_as_another_item_is_refused(kina: Kina, pool: Path) -> None:
+    kina("export", pool, "-o", "v1")
+    store(pool, spread(40)[1:])
+    kina("export", pool, "-o", "v2", "--previous", "v1")
+    store(pool, [make("i0", ["p", "q"], question="Something else?"), *spread(40)[1:]])
+    reused = kina("export", pool, "-o", "v3", "--previous", "v2")
+    assert reused.exit_code == 1
+    assert "come back as other items: i0" in reused.stderr
+    store(pool, spread(40))
+    assert kina("export", pool, "-o", "v3", "--previous", "v2").exit_code == 0
+
+
+def test_a_version_that_says_too_little_is_refused(kina: Kina, pool: Path) -> None:
+    kina("export", pool, "-o", "v1")
+    store(pool, spread(39))
+    low = kina("export", pool, "-o", "v2", "--previous", "v1", "--release-version", "1.1.0")
+    assert low.exit_code == 1
+    assert "version 1.1.0 says too little" in low.stderr
+    high = kina("export", pool, "-o", "v2", "--previous", "v1", "--release-version", "3.0.0", "--json")
+    assert json.loads(high.stdout)["version"] == "3.0.0"
+
+
+def test_kina_json_comes_back_equal_up_to_letters(kina: Kina, tmp_path: Path) -> None:
+    pool = [
+        item.model_copy(
+            update={"item_id": str(n), "discipline": "Law", "field": "Civil law", "subfield": "Torts"}
+        )
+        for n, item in enumerate(spread(40))
+    ]
+    store(tmp_path / "pool.jsonl", pool)
+    (tmp_path / "kina.toml").write_text("[release]\ndev_share = 0.0\n")
+    kept = ("--keep-letters", "--json")
+    assert kina("export", "pool.jsonl", "-o", "one", *kept).exit_code == 0
+    entries = read_json(tmp_path / "one" / "KINA.json")
+    assert [entry["index"] for entry in entries] == list(range(40))
+    assert entries[0]["discipline"] == "Law / Civil law / Torts"
+    again = kina("import", "one/KINA.json", "-o", "again.jsonl", "--json")
+    assert again.exit_code == 0, again.output
+    assert kina("export", "again.jsonl", "-o", "two", *kept).exit_code == 0
+    assert read_json(tmp_path / "two" / "KINA.json") == entries
+    assert not (tmp_path / "one" / "dev.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "checks"),
+    [
+        (
+            "test.jsonl",
+            '"answer_index": 0',
+            '"answer_index": 1',
+            {"files", "rows", "identity", "copies", "croissant"},
+        ),
+        ("README.md", "items: 40", "items: 41", {"files", "card"}),
+        ("release.json", '"seed": 0', '"seed": 1', {"files"}),
+        ("KINA.json", "What is 1?", "What is 2?", {"files", "copies", "croissant"}),
+        ("harness/lm_eval/task.py", "Answer:", "answer:", {"files"}),
+    ],
+)
+def test_verify_finds_what_was_tampered_with(
+    kina: Kina, pool: Path, tmp_path: Path, file: str, old: str, new: str, checks: set[str]
+) -> None:
+    kina("export", pool, "-o", "release")
+    target = tmp_path / "release" / file
+    assert old in target.read_text()
+    target.write_text(target.read_text().replace(old, new, 1))
+    found = kina("verify", "release", "--json")
+    assert found.exit_code == 1
+    assert {fault["check"] for fault in json.loads(found.stdout)["faults"]} >= checks
+
+
+def test_a_forger_who_mends_the_checksums_is_still_found(kina: Kina, pool: Path, tmp_path: Path) -> None:
+    from kina_build.release.folder import write_sums
+
+    kina("export", pool, "-o", "release")
+    for name in ("test.jsonl", "KINA.json"):
+        file = tmp_path / "release" / name
+        file.write_text(file.read_text().replace("1 and 1", "one and one", 1))
+    write_sums(tmp_path / "release")
+    found = json.loads(kina("verify", "release", "--json").stdout)
+    assert {fault["check"] for fault in found["faults"]} == {"identity", "copies", "croissant"}
+
+
+def test_the_card_is_made_from_the_data(kina: Kina, pool: Path, tmp_path: Path) -> None:
+    kina("export", pool, "-o", "release", "--published", "2026-11-30", "--title", "Kärtchen: ein Test")
+    text = (tmp_path / "release" / "README.md").read_text(encoding="utf-8")
+    header = yaml.safe_load(text.split("---\n")[1])
+    assert header["license"] == "cc0-1.0"
+    assert header["kina_build"]["items"] == 40
+    assert header["kina_build"]["options_per_item"] == 4
+    assert header["configs"][0]["data_files"][0] == {"split": "test", "path": "data/test.parquet"}
+    assert header["pretty_name"] == "Kärtchen: ein Test"
+    assert "2026-11-30" in text
+    assert "2026-11-30" in (tmp_path / "release" / "croissant.json").read_text()
+
+
+def test_a_dry_run_writes_nothing(kina: Kina, pool: Path, tmp_path: Path) -> None:
+    dry = kina("export", pool, "-o", "release", "--dry-run", "--json")
+    assert (dry.exit_code, json.loads(dry.stdout)["written"]) == (0, False)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pool.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--allow", "missing_source"], "no reason given"),
+        (["--allow", "missing_sorce=x"], "did you mean missing_source?"),
+        (["--private", "train"], "no such name"),
+        (["--name", "two words"], "use letters, digits and underscores"),
+        (["--release-version", "1.0"], "is not a version"),
+        (["--published", "yesterday"], "is not a date"),
+        (["--selection", "absent.json"], "absent.json: no such file"),
+        (["--previous", "absent"], "absent: no such folder"),
+        (["--take-down", "=x"], "no reason given"),
+    ],
+)
+def test_wrong_usage_is_one_line(kina: Kina, pool: Path, arguments: list[str], message: str) -> None:
+    wrong = kina("export", pool, "-o", "release", *arguments)
+    assert wrong.exit_code == 2
+    assert message in wrong.stderr
+    assert "Traceback" not in wrong.stderr
+
+
+@pytest.mark.parametrize("command", ["export", "verify", "diff"])
+def test_missing_empty_and_malformed_files(kina: Kina, tmp_path: Path, command: str) -> None:
+    more = {"export": ["-o", "out"], "verify": [], "diff": ["absent"]}[command]
+    missing = kina(command, "absent", *more)
+    assert (missing.exit_code, "absent: no such" in missing.stderr) == (2, True)
+    if command == "export":
+        (tmp_path / "empty.jsonl").write_text("")
+        assert "the file is empty" in kina("export", "empty.jsonl", "-o", "out").stderr
+        (tmp_path / "bad.jsonl").write_text('{"item_id": "a"}\n{"item\n')
+        bad = kina("export", "bad.jsonl", "-o", "out")
+        assert (bad.exit_code, "bad.jsonl:2: column" in bad.stderr) == (2, True)

@@ -1,0 +1,100 @@
+"""The folder: whole or absent, killed or not; never over something else; nothing unlisted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kina_build.errors import InputError, UsageError
+from kina_build.release.folder import sum_faults, write_sums, writing_folder
+from kina_build.release.names import RECORD
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_folder_appears_when_it_is_done(tmp_path: Path) -> None:
+    with writing_folder(tmp_path / "new" / "release") as part:
+        (part / RECORD).write_text("1")
+        assert not (tmp_path / "new" / "release").exists()
+    assert names(tmp_path / "new") == ["release"]
+
+
+def test_a_fault_leaves_the_old_release_and_no_rubbish(tmp_path: Path) -> None:
+    with writing_folder(tmp_path / "release") as part:
+        (part / RECORD).write_text("old")
+    with pytest.raises(InputError, match="cannot write"), writing_folder(tmp_path / "release") as part:
+        (part / "no" / "such" / "place").write_text("new")
+    assert (tmp_path / "release" / RECORD).read_text() == "old"
+    assert names(tmp_path) == ["release"]
+
+
+def test_a_new_release_replaces_the_old_one_whole(tmp_path: Path) -> None:
+    for text in ("old", "new"):
+        with writing_folder(tmp_path / "release") as part:
+            (part / RECORD).write_text(text)
+            (part / text).write_text("")
+    assert names(tmp_path / "release") == ["new", RECORD]
+    assert names(tmp_path) == ["release"]
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(UsageError, match="holds something else"), writing_folder(tmp_path):
+        pass
+    with pytest.raises(UsageError, match="is a file"), writing_folder(tmp_path / "thesis.tex"):
+        pass
+    assert names(tmp_path) == ["thesis.tex"]
+
+
+KILLED = """
+import sys, time, pathlib
+from kina_build.release.folder import writing_folder
+with writing_folder(pathlib.Path(sys.argv[1])) as part:
+    for n in range(10_000):
+        (part / f"{n}.txt").write_text("x" * 1000)
+        if n == 20:
+            print("writing", flush=True)
+        time.sleep(0.001)
+"""
+
+
+def test_a_kill_leaves_the_old_release(tmp_path: Path) -> None:
+    target = tmp_path / "release"
+    with writing_folder(target) as part:
+        (part / RECORD).write_text("old")
+    child = subprocess.Popen([sys.executable, "-c", KILLED, str(target)], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    assert child.stdout.readline() == b"writing\n"
+    time.sleep(0.01)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    assert names(target) == [RECORD]
+    assert (target / RECORD).read_text() == "old"
+
+
+def test_checksums_find_what_was_changed_added_or_lost(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for name in ("a", "b", "data/c"):
+        (tmp_path / name).write_text(name)
+    write_sums(tmp_path)
+    assert sum_faults(tmp_path) == []
+    (tmp_path / "a").write_text("other")
+    (tmp_path / "b").unlink()
+    (tmp_path / "data" / "d").write_text("")
+    assert sum_faults(tmp_path) == [
+        "b: missing",
+        "data/d: not listed in SHA256SUMS",
+        "a: content differs from SHA256SUMS",
+    ]
+    (tmp_path / "SHA256SUMS").write_text("nonsense\n")
+    with pytest.raises(InputError, match="SHA256SUMS:1: not a line of sha256sum"):
+        sum_faults(tmp_path)
