@@ -1,0 +1,55 @@
+"""The words with which a question is put to a model. The version changes whenever they do."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from kina_build.scoring.questions import Question
+
+PROMPT_VERSION = "mc-1"
+
+INSTRUCTION = (
+    "Read the question and choose the one correct option. You may reason first. "
+    'The last line of your reply must be "Answer: X" without the quotes, '
+    "where X is the label of your option, one of: {labels}."
+)
+
+
+def build_prompt(question: Question, order: Sequence[int] | None = None) -> str:
+    """Write the one user message of a call: instruction, passage, question, "A: text" lines.
+
+    Args:
+        question: what is asked.
+        order: places of the options in the order shown; None keeps theirs.
+    """
+    shown = [question.choices[place] for place in order or range(len(question.choices))]
+    parts = [
+        INSTRUCTION.format(labels=", ".join(question.labels)),
+        question.material.strip(),
+        question.question.strip(),
+        "\n".join(f"{label}: {text}" for label, text in zip(question.labels, shown, strict=True)),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def prompt_digest(prompt: str) -> str:
+    """Return the sha256 of a prompt: replies to another prompt are never marked by this one."""
+    return hashlib.sha256(prompt.encode()).hexdigest()
+
+
+def shuffled_order(question: Question, seed: int) -> tuple[int, ...]:
+    """Return an order of the options that depends on the seed and the item only."""
+    digest = hashlib.sha256(f"{seed}:{question.item_id}".encode()).digest()
+    rng = np.random.default_rng(int.from_bytes(digest[:8], "big"))
+    return tuple(int(place) for place in rng.permutation(len(question.choices)))
+
+
+def build_list_prompt(question: str) -> str:
+    """Write the one user message that asks for a complete list."""
+    return (
+        f"{question.strip()}\n\nGive the complete list. Reply with one JSON list of strings and nothing else, "
+        "in the language of the question."
+    )

@@ -1,0 +1,141 @@
+"""The questions a run asks and a scorer marks, from a release, a pool or a public results file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from kina_build.errors import InputError, RowErrors, RowFault
+from kina_build.items.model import Item
+from kina_build.items.pool import read_pool
+from kina_build.jsonl import describe, iter_rows
+from kina_build.scoring.letters import labels
+
+
+class Question(BaseModel):
+    """One multiple-choice question as it is asked and marked."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    item_id: str
+    question: str
+    material: str = ""
+    """A passage shown before the question."""
+    choices: tuple[str, ...] = Field(min_length=2)
+    """Option texts in order; their labels are A, B, ..., Z, 1, 2, ..."""
+    answer: str
+    """Label of the right option."""
+    discipline: str = ""
+    field: str = ""
+    subfield: str = ""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return the labels of the options."""
+        return labels(len(self.choices))
+
+
+def from_item(item: Item) -> Question:
+    """Turn a pool item into a question; options are relabelled A, B, ... in their order.
+
+    Raises:
+        InputError: the key names no option.
+    """
+    keys = [option.key for option in item.options]
+    if item.correct_answer not in keys:
+        raise InputError(
+            f"item {item.item_id!r}: the key {item.correct_answer!r} names none of its options",
+            hint="`kina check` lists such items",
+        )
+    return Question(
+        item_id=item.item_id,
+        question=item.question,
+        material=item.question_material or "",
+        choices=tuple(option.answer for option in item.options),
+        answer=labels(len(keys))[keys.index(item.correct_answer)],
+        discipline=item.discipline,
+        field=item.field,
+        subfield=item.subfield,
+    )
+
+
+def from_release_row(row: dict[str, Any]) -> Question:
+    """Turn a row of a release's split into a question.
+
+    Raises:
+        ValidationError: a field is missing or of the wrong kind.
+    """
+    renamed = {
+        "item_id": row.get("id"),
+        "material": row.get("material") or row.get("question_material") or "",
+    }
+    return Question.model_validate(row | renamed)
+
+
+def from_kina_metadata(metadata: dict[str, Any]) -> Question:
+    """Turn the `metadata` of a row of KINA's public results into a question.
+
+    Raises:
+        ValidationError: a field is missing.
+        ValueError: the key names no option.
+    """
+    options = metadata.get("options") or {}
+    keys = sorted(options)
+    path = [level.strip() for level in str(metadata.get("category") or "").split("/")]
+    return Question(
+        item_id=str(metadata.get("id")),
+        question=metadata.get("question") or "",
+        material=str(metadata.get("materials") or ""),
+        choices=tuple(options[key]["answer"] for key in keys),
+        answer=labels(len(keys))[keys.index(metadata["ground_truth"])],
+        **dict(zip(("discipline", "field", "subfield"), path, strict=False)),
+    )
+
+
+def read_items(path: Path) -> list[Question]:
+    """Read the questions of a pool.jsonl, sorted by id.
+
+    Raises:
+        InputError: as read_pool, or a key that names no option.
+    """
+    return _by_id(from_item(item) for item in read_pool(path))
+
+
+def read_release(folder: Path, split: str = "test") -> list[Question]:
+    """Read the questions of a release's split, sorted by id.
+
+    Raises:
+        InputError: no such split, an id used twice, or a key outside the options.
+        RowErrors: rows that do not fit.
+    """
+    path = folder / f"{split}.jsonl"
+    questions: list[Question] = []
+    faults: list[RowFault] = []
+    for line, row in iter_rows(path):
+        try:
+            question = from_release_row(row)
+        except ValidationError as error:
+            faults += [RowFault(str(path), line, text) for text in describe(error)]
+            continue
+        if question.answer not in question.labels:
+            faults.append(RowFault(str(path), line, f"answer: {question.answer!r} names no choice"))
+        questions.append(question)
+    if faults:
+        raise RowErrors(faults, hint="rows of a release as `kina export` writes them")
+    return _by_id(questions)
+
+
+def _by_id(questions: Iterable[Question]) -> list[Question]:
+    ordered = sorted(questions, key=lambda question: question.item_id)
+    for one, other in zip(ordered, ordered[1:], strict=False):
+        if one.item_id == other.item_id:
+            raise InputError(f"id {one.item_id!r} stands on more than one row")
+    return ordered
+
+
+def chance_level(questions: Sequence[Question]) -> float:
+    """Return the expected accuracy of blind guessing: the mean of 1 / number of options."""
+    return sum(1 / len(question.choices) for question in questions) / len(questions) if questions else 0.0

@@ -1,0 +1,157 @@
+"""responses.jsonl: what models replied, one row a sample; and what of it can be marked."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from kina_build.errors import RowErrors, RowFault
+from kina_build.jsonl import describe, read_text
+from kina_build.scoring.questions import Question, from_kina_metadata
+
+FAILED = frozenset({"timeout", "rate_limited", "server_error", "auth", "bad_request", "not_sent"})
+"""Statuses of calls that brought no answer: such a sample is missing, not wrong."""
+
+
+class Response(BaseModel):
+    """One reply of one model to one question."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    item_id: str
+    model: str = "model"
+    sample: int = Field(0, ge=0)
+    """0-based."""
+    response: str | None = None
+    """The raw text; absent where the call failed."""
+    reasoning: str = ""
+    """Reasoning that the server returned apart."""
+    status: str = "ok"
+    """Of the call, as kina_build.chat names them."""
+    prompt_sha: str | None = None
+    """Digest of the prompt it answers."""
+    option_order: tuple[int, ...] | None = None
+    """Places of the options in the order shown, where they were shuffled."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    error: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """Return (model, item_id, sample)."""
+        return self.model, self.item_id, self.sample
+
+    @property
+    def answered(self) -> bool:
+        """Tell whether the model answered at all."""
+        return self.response is not None and self.status not in FAILED
+
+
+@dataclass(frozen=True)
+class ResponseFile:
+    """The rows of one file, and what was wrong with its end."""
+
+    responses: tuple[Response, ...]
+    questions: tuple[Question, ...]
+    """Questions the file carries itself, as KINA's public results do."""
+    torn: int
+    """Last lines that a crash cut short: 0 or 1."""
+
+
+@dataclass(frozen=True)
+class Sifted:
+    """Responses that can be marked, and counts of those that cannot."""
+
+    responses: tuple[Response, ...]
+    """One a (model, item, sample), sorted."""
+    dropped: Mapping[str, int]
+    """repeat: an earlier row of the same sample; unknown_id; prompt_changed."""
+
+
+def read_responses(path: Path) -> ResponseFile:
+    """Read responses.jsonl, or a results file of the public KINA runner.
+
+    A last line without its newline that is not JSON was cut by a crash: it is dropped.
+
+    Raises:
+        InputError: missing or empty file.
+        RowErrors: rows that are not responses, with file:line.
+    """
+    lines = read_text(path).split("\n")
+    responses: list[Response] = []
+    questions: list[Question] = []
+    faults: list[RowFault] = []
+    torn = 0
+    for line, text in enumerate(lines, start=1):
+        if not text.strip():
+            continue
+        try:
+            for record in _parse(json.loads(text), path):
+                if isinstance(record, Question):
+                    questions.append(record)
+                else:
+                    responses.append(record)
+        except json.JSONDecodeError as error:
+            if line == len(lines):
+                torn = 1
+            else:
+                faults.append(RowFault(str(path), line, f"column {error.colno}: {error.msg}"))
+        except ValidationError as error:
+            faults += [RowFault(str(path), line, message) for message in describe(error)]
+        except (KeyError, TypeError, ValueError) as error:
+            faults.append(RowFault(str(path), line, f"not a response: {error}"))
+    if faults:
+        raise RowErrors(faults, hint="each row needs item_id, model, sample, response")
+    return ResponseFile(tuple(responses), tuple(questions), torn)
+
+
+def _parse(row: Any, path: Path) -> Iterator[Response | Question]:
+    if not isinstance(row, dict):
+        raise TypeError("not a JSON object")
+    if "responses" not in row:
+        yield Response.model_validate(row if "item_id" in row else row | {"item_id": row.get("id")})
+        return
+    question = from_kina_metadata({"id": row.get("id")} | (row.get("metadata") or {}))
+    yield question
+    model = path.resolve().parent.parent.name or path.stem
+    for sample, reply in enumerate(row["responses"]):
+        text = reply.get("content")
+        yield Response(
+            item_id=question.item_id,
+            model=model,
+            sample=sample,
+            response=text if text is not None or not reply.get("reasoning") else "",
+            reasoning=reply.get("reasoning") or "",
+            status="ok" if text is not None or reply.get("reasoning") else "server_error",
+        )
+
+
+def sift_responses(responses: Sequence[Response], prompts: Mapping[str, str | None]) -> Sifted:
+    """Keep the last row of each sample whose item is known and whose prompt is unchanged.
+
+    Args:
+        responses: in file order.
+        prompts: item_id -> digest of the prompt as it is now; None leaves it unchecked.
+    """
+    dropped: Counter[str] = Counter()
+    kept: dict[tuple[str, str, int], Response] = {}
+    for response in responses:
+        if response.item_id not in prompts:
+            dropped["unknown_id"] += 1
+            continue
+        now = prompts[response.item_id]
+        if now is not None and response.prompt_sha is not None and response.prompt_sha != now:
+            dropped["prompt_changed"] += 1
+            continue
+        dropped["repeat"] += response.key in kept
+        # a failed retry does not wipe out an answer
+        if response.answered or response.key not in kept or not kept[response.key].answered:
+            kept[response.key] = response
+    counts = {name: dropped[name] for name in ("repeat", "unknown_id", "prompt_changed")}
+    return Sifted(tuple(kept[key] for key in sorted(kept)), counts)
