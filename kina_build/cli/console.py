@@ -54,7 +54,7 @@ class Console:
         from rich.console import Console as RichConsole
         from rich.table import Table
 
-        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+        table = Table(box=box.SIMPLE_HEAD)
         for index, column in enumerate(columns):
             numeric = all(isinstance(row[index], int | float) for row in rows)
             table.add_column(column, justify="right" if numeric else "left", overflow="fold")
@@ -62,6 +62,7 @@ class Console:
             table.add_row(*map(_cell, row))
         # a pipe has no width: never fold a table for one
         width = None if sys.stdout.isatty() else PIPE_WIDTH
+        print(title)  # above the table: a title inside it folds to the table's width
         RichConsole(markup=False, highlight=False, width=width).print(table)
 
     @contextmanager

@@ -1,0 +1,139 @@
+"""Run the flow on public corpora: `make real`, or `python -m benchmarks.real --data DIR --into DIR`.
+
+MMLU-Redux is the pool (5,700 questions of 57 subjects: subject = subfield, MMLU's area =
+field), AGIEval is what it may be contaminated with, and 300 items are selected by quota.
+Then 899 items of MMLU-Pro are selected and the 26 models that answered it are ranked on
+them. Anchors are drawn from each pool itself by one rule: in every subfield the items with
+the smallest sha256 of their id, of those that annotators found sound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from kina_build.items.model import Item
+from kina_build.items.pool import read_pool
+from kina_build.tables import write_csv
+
+ANCHORS_A_SUBFIELD = 4
+MAC_ROMAN = "moral_scenarios"
+"""The one MMLU-Redux file that is not UTF-8."""
+HUMANITIES = """formal_logic high_school_european_history high_school_us_history high_school_world_history
+international_law jurisprudence logical_fallacies moral_disputes moral_scenarios philosophy prehistory
+professional_law world_religions"""
+SOCIAL_SCIENCES = """econometrics high_school_geography high_school_government_and_politics
+high_school_macroeconomics high_school_microeconomics high_school_psychology human_sexuality
+professional_psychology public_relations security_studies sociology us_foreign_policy"""
+OTHER = """anatomy business_ethics clinical_knowledge college_medicine global_facts human_aging management
+marketing medical_genetics miscellaneous nutrition professional_accounting professional_medicine virology"""
+AREAS = {"Humanities": HUMANITIES, "Social sciences": SOCIAL_SCIENCES, "Other": OTHER}
+"""MMLU's areas (Hendrycks et al. 2021, arXiv 2009.03300); what is in none is STEM."""
+
+
+def kina(line: str, *files: Path, may_fail: bool = False) -> None:
+    """Run one command as a user would, and show it."""
+    arguments = [*line.split(), *map(str, files)]
+    print("$ kina", line, *([f"... {len(files)} files"] if files else []), flush=True)
+    done = subprocess.run([sys.executable, "-m", "kina_build.cli.main", *arguments], check=False)
+    if done.returncode not in ((0, 1) if may_fail else (0,)):
+        raise SystemExit(f"kina {arguments[0]} ended with exit code {done.returncode}")
+
+
+def import_redux(data: Path) -> None:
+    files = sorted((data / "mcq" / "mmlu_redux").glob("mmlu_*.csv"))
+    by_area: dict[tuple[str, str], list[Path]] = defaultdict(list)
+    for file in files:
+        subject = file.stem.removeprefix("mmlu_")
+        area = next((area for area, subjects in AREAS.items() if subject in subjects.split()), "STEM")
+        by_area[area, "mac_roman" if subject == MAC_ROMAN else ""].append(file)
+    parts = []
+    for number, ((area, encoding), group) in enumerate(sorted(by_area.items())):
+        part = Path(f"part{number}.jsonl")
+        flags = f"--encoding {encoding} " if encoding else ""
+        area_flag = ["--set", f"field={area}"]
+        base = f"import -q {flags}--map correct_answer=answer --name-as subfield --cut-prefix mmlu_ --prefix-ids -o {part}"
+        kina(base, *map(Path, area_flag), *group)
+        parts.append(part)
+    kina("import -o pool.jsonl", *parts)
+
+
+def draw_anchors(pool: Path, out: Path, sound: Callable[[Item], bool]) -> None:
+    by_subfield: dict[str, list[Item]] = defaultdict(list)
+    for item in read_pool(pool):
+        if sound(item):
+            by_subfield[item.subfield].append(item)
+    rows = []
+    for subfield in sorted(by_subfield):
+        drawn = sorted(by_subfield[subfield], key=lambda i: hashlib.sha256(i.item_id.encode()).hexdigest())
+        rows += [
+            {
+                "anchor_id": f"anchor:{item.item_id}",
+                "domain": item.field,
+                "kind": "item",
+                "statement": f"{item.question} {item.correct_text}",
+                "stratum": subfield,
+            }
+            for item in drawn[:ANCHORS_A_SUBFIELD]
+        ]
+    write_csv(out, ["anchor_id", "domain", "kind", "statement", "stratum"], rows)
+
+
+def select(pool: str, total: int, prefix: str, conflicts: str = "") -> None:
+    kina(f"anchors {prefix}drawn.csv -o {prefix}anchors.jsonl")
+    kina(f"support {pool} --anchors {prefix}anchors.jsonl -o {prefix}support.npz")
+    kina(f"budget {pool} --total {total} -o {prefix}budget.jsonl -q")
+    files = f"--support {prefix}support.npz --anchors {prefix}anchors.jsonl --strata {pool}"
+    files += f" --quota {prefix}budget.jsonl{conflicts}"
+    kina(f"select {files} -k {total} -o {prefix}selection.json")
+    kina(f"certify {prefix}selection.json {files}")
+
+
+def run_redux(data: Path) -> None:
+    import_redux(data)
+    agieval = sorted((data / "mcq" / "agieval").glob("*.jsonl"))
+    kina("import -q --keep-going --prefix-ids -o agieval.jsonl", *agieval, may_fail=True)
+    kina("dedup pool.jsonl -o duplicates.json")
+    kina("contamination pool.jsonl --against agieval.jsonl -o contamination.jsonl", may_fail=True)
+    draw_anchors(Path("pool.jsonl"), Path("drawn.csv"), lambda item: item.metadata.get("verdict") == "ok")
+    select("pool.jsonl", 300, "", " --conflicts duplicates.json")
+
+
+def run_pro(data: Path) -> None:
+    items = data / "mmlu_pro" / "items.jsonl"
+    kina(
+        "import -q --map item_id=question_id --map field=category --map subfield=category -o pro.jsonl", items
+    )
+    draw_anchors(Path("pro.jsonl"), Path("pro-drawn.csv"), lambda item: True)
+    select("pro.jsonl", 899, "pro-")
+    answers = data / "mmlu_pro" / "answers.jsonl"
+    whole = f"rank --answers {answers} --items {items}"
+    kina(f"{whole} -o pro-leaderboard-all.json -q")
+    kina(f"{whole} --only pro-selection.json -o pro-leaderboard.json")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--data", type=Path, required=True, help="folder of the public corpora")
+    parser.add_argument("--into", type=Path, default=Path("real"), help="folder to work in")
+    parser.add_argument("--only", choices=["redux", "pro"], help="one half of the run")
+    given = parser.parse_args(arguments)
+    data = given.data.resolve()
+    if not (data / "mcq" / "mmlu_redux").is_dir():
+        raise SystemExit(f"{given.data}: the public corpora are not there")
+    given.into.mkdir(parents=True, exist_ok=True)
+    with contextlib.chdir(given.into):
+        if given.only != "pro":
+            run_redux(data)
+        if given.only != "redux":
+            run_pro(data)
+
+
+if __name__ == "__main__":
+    main()

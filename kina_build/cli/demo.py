@@ -1,0 +1,183 @@
+"""kina demo: the whole flow on the bundled questions, offline."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kina_build.cli.command import Run, command
+from kina_build.cli.console import Console
+from kina_build.errors import KinaError, UsageError
+
+BUNDLED = ("pool.csv", "anchors.csv", "reviewers.csv", "reviews.jsonl", "responses.jsonl")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command of the flow, the file it makes, and its outcome in a sentence."""
+
+    line: str
+    """As a user types it after `kina`."""
+    makes: str
+    tell: Callable[[Mapping[str, Any]], str]
+    finds_fault: bool = False
+    """The data is planted so that this command says no: exit code 1 is right."""
+
+
+STEPS = (
+    Step(
+        "import pool.csv -o pool.jsonl",
+        "pool.jsonl",
+        lambda r: f"{r['items']} questions, {len(r['rejects'])} rejects",
+    ),
+    Step(
+        "check pool.jsonl --profile generic -o findings.jsonl",
+        "findings.jsonl",
+        lambda r: f"{len(r['findings'])} findings, a planted key conflict among them",
+        finds_fault=True,
+    ),
+    Step(
+        "dedup pool.jsonl -o duplicates.json",
+        "duplicates.json",
+        lambda r: f"{len(r['dropped'])} copies dropped, {len(r['conflict_edges'])} pairs kept apart",
+    ),
+    Step(
+        "triage responses.jsonl --pool pool.jsonl -o triage.jsonl",
+        "triage.jsonl",
+        lambda r: f"{len(r['queue'])} keys for a person to check",
+    ),
+    Step(
+        "anchors anchors.csv -o anchors.jsonl",
+        "anchors.jsonl",
+        lambda r: f"{r['anchors']} expert anchors, weighed",
+    ),
+    Step(
+        "support pool.jsonl --anchors anchors.jsonl -o support.npz",
+        "support.npz",
+        lambda r: f"{r['items']} items scored on {r['anchors']} anchors",
+    ),
+    Step(
+        "budget pool.jsonl --total 36 -o budget.jsonl",
+        "budget.jsonl",
+        lambda r: "36 items shared over 3 fields",
+    ),
+    Step(
+        "select --support support.npz --anchors anchors.jsonl -k 36 --strata pool.jsonl --quota budget.jsonl"
+        " --conflicts duplicates.json -o selection.json",
+        "selection.json",
+        lambda r: (
+            f"{len(r['item_ids'])} items, objective {r['objective']:.3f}, "
+            f"at least {r['certificate']['ratio']:.1%} of the optimum"
+        ),
+    ),
+    Step(
+        "certify selection.json --support support.npz --anchors anchors.jsonl --strata pool.jsonl"
+        " --quota budget.jsonl --conflicts duplicates.json",
+        "",
+        lambda r: "the certificate holds",
+    ),
+    Step(
+        "review assign pool.jsonl --reviewers reviewers.csv --open-cap 0 -o assignments.jsonl",
+        "assignments.jsonl",
+        lambda r: f"{r['assignments']} blind assignments, at most {max(r['loads'].values())} a reviewer",
+    ),
+    Step(
+        "review settle --reviews reviews.jsonl --base 2.00 --bonus 5.00 --currency USD --bar 14 --tie split"
+        " --seed 42 --ledger ledger.db --decisions decisions.jsonl --contests contests.jsonl",
+        "ledger.db",
+        lambda r: f"{r['totals']['total']} {r['totals']['currency']} due for {len(r['awards'])} reviews",
+    ),
+    Step(
+        "export pool.jsonl --selection selection.json --decisions decisions.jsonl"
+        " --duplicates duplicates.json -o release",
+        "release/",
+        lambda r: f"{r['items']} items that passed every gate",
+    ),
+    Step(
+        "score --task multiple-choice --release release --responses responses.jsonl -o scores.jsonl",
+        "scores.jsonl",
+        lambda r: f"{len(r['models'])} models scored",
+    ),
+    Step(
+        "rank --scores scores.jsonl -o leaderboard.json",
+        "leaderboard.json",
+        lambda r: f"{len({s['tier'] for s in r['standings']})} tiers among {len(r['standings'])} models",
+    ),
+    Step("report . -o report", "report/index.html", lambda r: "open it in a browser"),
+)
+
+
+def demo(
+    run: Run,
+    into: Annotated[Path, typer.Option("--into", help="Folder to work in; made if it is not there.")] = Path(
+        "demo"
+    ),
+) -> None:
+    """Run the whole flow on the bundled questions, offline, and show what it made.
+
+    118 questions of three fields (two copies of some, one wrong key, one disputed key are
+    planted), 40 anchors, 12 reviewers with two reviews an item, replies of 5 made-up models.
+    """
+    _unpack(into, force=run.force)
+    rows = []
+    with contextlib.chdir(into):
+        for step in STEPS:
+            run.console.say(f"$ kina {step.line}")
+            rows.append([step.makes, step.tell(_run(step, verbose=run.console.verbose))])
+    report = {"folder": into.name, "made": [{"file": f, "holds": h} for f, h in rows if f]}
+    run.report(report, _show)
+
+
+def _unpack(into: Path, *, force: bool) -> None:
+    from importlib.resources import files
+
+    strangers = [p.name for p in into.iterdir() if p.name not in BUNDLED] if into.is_dir() else []
+    if strangers and not force and not (into / BUNDLED[0]).exists():
+        raise UsageError(
+            f"{into} holds other files ({strangers[0]}, ...)", hint="name a new folder with --into"
+        )
+    into.mkdir(parents=True, exist_ok=True)
+    for name in BUNDLED:
+        (into / name).write_bytes((files("kina_build") / "data" / name).read_bytes())
+
+
+def _run(step: Step, *, verbose: bool) -> dict[str, Any]:
+    """Run one command in this process and return the document it prints."""
+    from kina_build.cli.main import app
+
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), _stderr_kept(err, verbose):
+        code = app([*shlex.split(step.line), "--json"], standalone_mode=False) or 0
+    if code != (1 if step.finds_fault else 0):
+        raise KinaError(f"`kina {step.line}` ended with exit code {code}\n{err.getvalue()}".rstrip())
+    return dict(json.loads(out.getvalue()))
+
+
+@contextlib.contextmanager
+def _stderr_kept(kept: io.StringIO, verbose: bool) -> Iterator[None]:
+    if verbose:
+        yield
+        return
+    with contextlib.redirect_stderr(kept):
+        yield
+
+
+def _show(report: dict[str, Any], console: Console) -> None:
+    console.table(
+        f"made in {report['folder']}/",
+        ["file", "what it holds"],
+        [[m["file"], m["holds"]] for m in report["made"]],
+    )
+
+
+def register(app: typer.Typer) -> None:
+    """Add `kina demo`."""
+    command(app, "demo", example="kina demo --into demo")(demo)
