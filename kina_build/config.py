@@ -52,6 +52,14 @@ class ItemRules(Section):
     """Items a cue must speak of before it can be reported."""
     balance_p: float = Field(0.01, gt=0, lt=1)
     """Level of the chi-square test of the keys' letters."""
+    strong_models: int = Field(10, ge=1)
+    """Most accurate models whose agreement on another option puts a key in doubt."""
+    rival_share: float = Field(0.8, gt=0, le=1)
+    """Share of them that must agree: 8 of 10."""
+    difficulty_low: float = Field(0.6, ge=0, le=1)
+    """Least share of the panel that must be wrong: 3 of 5 (arXiv 2606.05104)."""
+    difficulty_high: float = Field(1.0, ge=0, le=1)
+    """Largest share of the panel that may be wrong."""
 
 
 class ChatRules(Section):

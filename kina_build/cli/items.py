@@ -1,4 +1,4 @@
-"""`kina import`, `kina check`, `kina triage`: questions in, and what is wrong with them."""
+"""`kina import` and `kina check`: questions in, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from kina_build.errors import SHOWN_FAULTS, UsageError
 
 if TYPE_CHECKING:
     from kina_build.items.intake import ImportResult
-    from kina_build.items.model import Item
-    from kina_build.items.reject import Reject
 
 Format = Literal["auto", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 Profile = Literal["generic", "kina"]
@@ -111,10 +109,11 @@ def check(
     )
     if stage.up_to_date():
         return
+    from kina_build.items.intake import read_pool_or_import
     from kina_build.items.lint import check_rejects, inspect, summarise
     from kina_build.jsonl import write_records
 
-    items, rejects = _read_any(pool)
+    items, rejects = read_pool_or_import(pool)
     with run.console.progress("checking") as progress:
         inspection = inspect(items, profile, rules, progress)
     refused = tuple(check_rejects(rejects))
@@ -126,17 +125,6 @@ def check(
     if output:
         write_records(output, inspection.findings)
     stage.finish(report, exit_code=1 if report["summary"]["errors"] else 0)
-
-
-def _read_any(path: Path) -> tuple[list[Item], tuple[Reject, ...]]:
-    """Read a pool, or import what is no pool."""
-    from kina_build.items.intake import is_pool, read_items
-    from kina_build.items.pool import read_pool
-
-    if is_pool(path):
-        return read_pool(path), ()
-    result = read_items(path)
-    return list(result.items), result.rejects
 
 
 def _show_check(report: dict[str, Any], console: Console) -> None:

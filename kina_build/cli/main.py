@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from kina_build import __version__
-from kina_build.cli import anchors, dedup, items, ranking, release, report, review, selection, support
+from kina_build.cli import anchors, dedup, items, ranking, release, report, review, scoring, selection, support, triage
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 
@@ -53,7 +53,7 @@ def config(run: Run) -> None:
     run.report(run.settings.model_dump(mode="json") | {"review": rules.model_dump(mode="json")}, show)
 
 
-for group in (items, dedup, anchors, support, selection, review, release, ranking, report):
+for group in (items, triage, dedup, anchors, support, selection, review, release, scoring, ranking, report):
     group.register(app)
 
 

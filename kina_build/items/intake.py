@@ -17,6 +17,7 @@ from kina_build.items.csvrows import read_delimited
 from kina_build.items.decoding import Decoded, decode
 from kina_build.items.jsonrows import read_json, read_jsonl
 from kina_build.items.model import Item
+from kina_build.items.pool import read_pool
 from kina_build.items.rawfile import RawFile
 from kina_build.items.reject import Reject, RowRefused
 from kina_build.jsonl import STREAM, canonical, read_bytes
@@ -119,6 +120,18 @@ def read_raw(raw: bytes, name: str, suffix: str, source: ImportOptions = ImportO
         return read_jsonl(decoded, name)
     delimiter = source.delimiter or ("\t" if kind == "tsv" else None)
     return read_delimited(decoded, name, delimiter, KNOWN_NAMES | _mapped(source))
+
+
+def read_pool_or_import(path: Path) -> tuple[list[Item], tuple[Reject, ...]]:
+    """Read a pool strictly; import a file that is none, in its own order.
+
+    Raises:
+        InputError: as read_pool and read_items.
+    """
+    if is_pool(path):
+        return read_pool(path), ()
+    result = read_items(path)
+    return list(result.items), result.rejects
 
 
 def is_pool(path: Path) -> bool:
