@@ -141,6 +141,8 @@ class DedupRules(Section):
     """Metadata fields that hold a known difficulty."""
     ngram: int = Field(13, ge=2)
     """Tokens of one run whose reappearance elsewhere is a trace; Brown et al. 2020, appendix C."""
+    ngram_least: int = Field(8, ge=2)
+    """Tokens of the shortest stem that is looked for as one run; ibid."""
     ngram_share: float = Field(0.5, gt=0, le=1)
     """Share of an item's runs found in one text from which the item is contaminated (ours)."""
     recall_floor: float = Field(0.95, gt=0, le=1)

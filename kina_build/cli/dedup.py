@@ -136,6 +136,63 @@ def dedup(
     )
 
 
+def contamination(
+    run: Run,
+    pool: options.Pool,
+    *,
+    against: Annotated[
+        list[Path],
+        typer.Option(
+            "--against", help="Another corpus: a pool, any file `kina import` reads, or .txt; repeatable."
+        ),
+    ],
+    output: Output = Path("contamination.json"),
+    encoder: EncoderName = None,
+    threshold: Threshold = None,
+    near: Near = True,
+    cache: Cache = None,
+    no_cache: NoCache = False,
+    unknown_limit: UnknownLimit = None,
+) -> None:
+    """Find items of a pool or release that stand in other corpora.
+
+    Each hit tells how it was found: exact, folded (same stem, options and key after
+    folding), near (cosine, decided by evidence as in dedup) or by runs of 13 tokens.
+    A .txt file is cut at blank lines. Leaves with 1 when an item is contaminated.
+    """
+    rules = _resolve(run, encoder=encoder, threshold=threshold, unknown_limit=unknown_limit)
+    stage = run.stage(
+        "contamination",
+        inputs=[pool, *against],
+        outputs=[output],
+        params={"dedup": rules.model_dump(mode="json"), "near": near},
+        show=_show_contamination,
+    )
+    if stage.up_to_date():
+        return
+    from kina_build.dedup.contamination import find_contamination
+    from kina_build.dedup.corpora import name_corpora, read_texts
+    from kina_build.dedup.embedding import load_encoder
+    from kina_build.dedup.records import dump_rows
+    from kina_build.jsonl import write_text
+
+    items = read_texts(pool)
+    corpora = {name: read_texts(path) for name, path in name_corpora(against).items()}
+    loaded = load_encoder(rules.encoder, rules) if near else None
+    with run.console.progress("encoding") as progress:
+        result = find_contamination(
+            items, corpora, loaded, rules, cache=_cache(cache, no_cache), on_progress=progress
+        )
+    document = result.model_dump(mode="json")
+    write_text(output, dump_rows(document))
+    stage.finish(
+        {**document, "hits": document["hits"][:SHOWN], "items": len(items)},
+        exit_code=1 if result.contaminated else 0,
+        packages=["numpy", "faiss-cpu", *(["sentence-transformers"] if near else [])],
+        models={result.encoder: result.revision} if result.encoder else {},
+    )
+
+
 def _resolve(run: Run, **given: Any) -> DedupRules:
     """Let the options that were given win over the settings."""
     from kina_build.config import check_section
@@ -239,6 +296,39 @@ def _show_explanation(report: dict[str, Any], console: Console) -> None:
     console.table("nearest", ["item", "cosine", "stems", "options", "key", "verdict", "reason"], rows)
 
 
+def _show_contamination(report: dict[str, Any], console: Console) -> None:
+    console.line(
+        f"{len(report['contaminated'])} of {report['items']} items contaminated, "
+        f"{len(report['review'])} to be reviewed, {report['clean']} clean"
+    )
+    corpora = ", ".join(f"{name} ({count})" for name, count in report["corpora"].items())
+    console.line(f"compared with {corpora}")
+    rows = [
+        [
+            *(
+                hit[key]
+                for key in (
+                    "item_id",
+                    "corpus",
+                    "other_id",
+                    "finding",
+                    "rule",
+                    "cosine",
+                    "ngram_share",
+                    "reason",
+                )
+            )
+        ]
+        for hit in report["hits"]
+    ]
+    if rows:
+        columns = ["item", "corpus", "there", "finding", "rule", "cosine", "runs", "reason"]
+        console.table(f"the first {len(rows)} of {sum(report['counts'].values())} hits", columns, rows)
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to `kina`."""
     command(app, "dedup", example="kina dedup pool.jsonl -o duplicates.json")(dedup)
+    command(app, "contamination", example="kina contamination pool.jsonl --against other.jsonl")(
+        contamination
+    )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.config import DedupRules
-from kina_build.jsonl import canonical
 
 Status = Literal["duplicate", "conflict", "review", "template_sibling", "same_passage", "distinct"]
 """duplicate: the same question with the same key, one of the two is dropped.
@@ -116,13 +116,18 @@ class Duplicates(Record):
     rules: DedupRules
 
 
+def dump_line(value: Any) -> str:
+    """Write one value on one line, keys in the order of the record."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
 def dump_rows(document: dict[str, Any]) -> str:
     """Write a document as JSON with one line a row of each list, so that large ones stay readable."""
     parts = []
     for key, value in document.items():
         if isinstance(value, list) and value:
-            rows = ",\n".join("  " + canonical(row) for row in value)
-            parts.append(f"{canonical(key)}: [\n{rows}\n]")
+            rows = ",\n".join("  " + dump_line(row) for row in value)
+            parts.append(f'"{key}": [\n{rows}\n]')
         else:
-            parts.append(f"{canonical(key)}: {canonical(value)}")
+            parts.append(f'"{key}": {dump_line(value)}')
     return "{\n" + ",\n".join(parts) + "\n}\n"

@@ -1,0 +1,234 @@
+"""Items of a pool that stand in other corpora: exact, folded, near, or by shared runs of text."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kina_build.config import DedupRules
+from kina_build.dedup.candidates import RowPair
+from kina_build.dedup.embedding import Encoder, embed
+from kina_build.dedup.evidence import Evidence, compare
+from kina_build.dedup.find import check_ids, check_known
+from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, item_text, read_item
+from kina_build.dedup.neighbours import build_index, find_within
+from kina_build.dedup.ngrams import Overlap, find_overlaps
+from kina_build.dedup.records import Gold, Passage, Record
+from kina_build.dedup.verdict import Verdict, judge
+from kina_build.items.model import Item
+from kina_build.progress import Progress, silent
+
+Finding = Literal["contaminated", "review", "template_sibling", "same_passage"]
+"""contaminated: the question stands there, with this key or another, or most of its text does.
+review: evidence that a person should weigh. template_sibling, same_passage: as in a pool."""
+
+Vectors = NDArray[np.float32]
+Vectorise = Callable[[Sequence[str]], Vectors]
+
+SHOWN_TEXT = 300
+
+
+class Hit(Record):
+    """One item and one text of another corpus."""
+
+    item_id: str
+    corpus: str
+    other_id: str
+    finding: Finding
+    rule: str
+    """exact, folded, key, strong, template, passage, options, cosine or ngram."""
+    reason: str
+    cosine: float | None
+    """To 4 decimals; None where no encoder was asked or the pair was found by letters only."""
+    stem_overlap: float
+    option_overlap: float
+    gold: Gold
+    passage: Passage
+    ngram_share: float
+    """Share of the item's telling runs of tokens that stand in the other text."""
+    shared_text: str
+    """The longest stretch in common, folded, at most 300 characters."""
+
+
+class Contamination(Record):
+    """The result of `kina contamination`."""
+
+    contaminated: tuple[str, ...]
+    review: tuple[str, ...]
+    """Items with no worse finding than review."""
+    clean: int
+    """Items with neither."""
+    hits: tuple[Hit, ...]
+    corpora: dict[str, int]
+    """Texts of each corpus."""
+    counts: dict[str, int]
+    """Hits by finding."""
+    encoder: str
+    revision: str
+    threshold: float
+    rules: DedupRules
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two sets of texts, read for comparison."""
+
+    items: tuple[Item, ...]
+    readings: tuple[Reading, ...]
+
+
+def find_contamination(
+    pool: Sequence[Item],
+    corpora: Mapping[str, Sequence[Item]],
+    encoder: Encoder | None,
+    rules: DedupRules = DedupRules(),
+    *,
+    cache: Path | None = None,
+    on_progress: Progress = silent,
+) -> Contamination:
+    """Find what of a pool stands in other corpora.
+
+    Args:
+        pool: items with unique ids.
+        corpora: other texts by the corpus's name.
+        encoder: for near copies; None compares letters only.
+        rules: threshold and limits.
+        cache: file of kept vectors.
+        on_progress: told (texts encoded, texts to encode), corpus by corpus.
+
+    Raises:
+        InputError: an id of the pool stands twice.
+        Refusal: the encoder does not know the script of a side.
+    """
+    check_ids(pool)
+    items = tuple(sorted(pool, key=lambda item: item.item_id))
+    vectorise = _vectoriser(encoder, rules, cache, on_progress) if encoder else None
+    hits: list[Hit] = []
+    for name, texts in sorted(corpora.items()):
+        others = tuple(sorted(texts, key=lambda item: item.item_id))
+        hits += _search(name, (items, others), vectorise, rules)
+    worst: dict[str, set[str]] = defaultdict(set)
+    for hit in hits:
+        worst[hit.finding].add(hit.item_id)
+    doubtful = worst["review"] - worst["contaminated"]
+    return Contamination(
+        contaminated=tuple(sorted(worst["contaminated"])),
+        review=tuple(sorted(doubtful)),
+        clean=len(items) - len(worst["contaminated"]) - len(doubtful),
+        hits=tuple(hits),
+        corpora={name: len(texts) for name, texts in sorted(corpora.items())},
+        counts=dict(sorted(Counter(hit.finding for hit in hits).items())),
+        encoder=encoder.name if encoder else "",
+        revision=encoder.revision if encoder else "",
+        threshold=rules.threshold,
+        rules=rules,
+    )
+
+
+def _vectoriser(encoder: Encoder, rules: DedupRules, cache: Path | None, on_progress: Progress) -> Vectorise:
+    def vectorise(texts: Sequence[str]) -> Vectors:
+        check_known(texts, encoder, rules)
+        return embed(texts, encoder, cache, on_progress)
+
+    return vectorise
+
+
+def _search(
+    name: str,
+    texts: tuple[tuple[Item, ...], tuple[Item, ...]],
+    vectorise: Vectorise | None,
+    rules: DedupRules,
+) -> list[Hit]:
+    here, there, common = read_sides(*texts, rules)
+    cosines = _near(here, there, vectorise, rules) if vectorise else {}
+    overlaps = find_overlaps(*texts, (rules.ngram, rules.ngram_least), rules.common_limit)
+    hits: list[Hit] = []
+    for row, other in sorted({*cosines, *overlaps, *lexical_matches(here, there, common)}):
+        left, right = here.readings[row], there.readings[other]
+        evidence = compare(left, right, cosines.get((row, other)), common, rules)
+        judged = _judge(evidence, overlaps.get((row, other)), rules)
+        if judged is not None:
+            hits.append(
+                _hit((left.item_id, name, right.item_id), evidence, judged, overlaps.get((row, other)))
+            )
+    return hits
+
+
+def read_sides(
+    items: tuple[Item, ...], others: tuple[Item, ...], rules: DedupRules
+) -> tuple[Side, Side, Common]:
+    """Read both sides, with one count of what is too common to tell."""
+    plain = [tuple(map(read_item, texts)) for texts in (items, others)]
+    # a text that stands once on each side is a hit, not common
+    common = count_common((*plain[0], *plain[1]), 2 * rules.common_limit)
+    here, there = (tuple(drop_boilerplate(reading, common) for reading in side) for side in plain)
+    return Side(items, here), Side(others, there), common
+
+
+def lexical_matches(here: Side, there: Side, common: Common) -> set[RowPair]:
+    """Pair items with equal letters across two sides: equal stems, unless many items ask so."""
+    places: dict[object, list[int]] = defaultdict(list)
+    for row, reading in enumerate(there.readings):
+        places[reading.stem, reading.loose_options].append(row)
+        if reading.gold and not common.generic_stem(reading.stem):
+            places["gold", reading.stem, reading.gold].append(row)
+    return {
+        (row, other)
+        for row, reading in enumerate(here.readings)
+        for key in ((reading.stem, reading.loose_options), ("gold", reading.stem, reading.gold))
+        for other in places.get(key, ())
+    }
+
+
+def _near(here: Side, there: Side, vectorise: Vectorise, rules: DedupRules) -> dict[RowPair, float]:
+    queries, corpus = (vectorise([item_text(item) for item in side.items]) for side in (here, there))
+    index = build_index([item.item_id for item in there.items], corpus, rules=rules)
+    near = find_within(index, queries, rules.threshold)
+    return dict(
+        zip(zip(near.left.tolist(), near.right.tolist(), strict=True), near.cosines.tolist(), strict=True)
+    )
+
+
+def _judge(evidence: Evidence, overlap: Overlap | None, rules: DedupRules) -> tuple[Finding, Verdict] | None:
+    """Let the worse of verdict and shared runs count; siblings share most of their text by nature."""
+    verdict = judge(evidence, rules)
+    if verdict.status in {"duplicate", "conflict"}:
+        return "contaminated", verdict
+    if verdict.status in {"template_sibling", "same_passage"}:
+        return verdict.status, verdict
+    if overlap is not None:
+        reason = f"{overlap.share:.0%} of its runs of tokens stand there"
+        other_question = verdict.status == "distinct"
+        leaked = overlap.share >= rules.ngram_share and not other_question
+        worse: Finding = "contaminated" if leaked else "review"
+        if other_question:
+            reason += f"; {verdict.reason}"
+        return worse, Verdict("review", "ngram", reason)
+    return ("review", verdict) if verdict.status == "review" else None
+
+
+def _hit(
+    ids: tuple[str, str, str], evidence: Evidence, judged: tuple[Finding, Verdict], overlap: Overlap | None
+) -> Hit:
+    finding, verdict = judged
+    return Hit(
+        item_id=ids[0],
+        corpus=ids[1],
+        other_id=ids[2],
+        finding=finding,
+        rule=verdict.rule,
+        reason=verdict.reason,
+        cosine=evidence.cosine,
+        stem_overlap=evidence.stem_overlap,
+        option_overlap=evidence.option_overlap,
+        gold=evidence.gold,
+        passage=evidence.passage,
+        ngram_share=overlap.share if overlap else 0.0,
+        shared_text=overlap.longest[:SHOWN_TEXT] if overlap else "",
+    )
