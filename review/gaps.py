@@ -97,7 +97,18 @@ def estimate_gaps(cells: Cells, rules: ReviewRules = ReviewRules()) -> PilotGaps
     Delta p(L) = P(high wins | mixed) - pays_LL / 2, Delta p(H) = pays_HH / 2 - P(low wins | mixed).
 
     Raises:
-        Refusal: a cell without items; the hint says how many would do.
+        Refusal: as check_cells.
+    """
+    check_cells(cells, rules)
+    low, high = _gaps(cells, NormalDist().inv_cdf(rules.confidence))
+    return PilotGaps(low, high, rules.confidence)
+
+
+def check_cells(cells: Cells, rules: ReviewRules = ReviewRules()) -> None:
+    """Refuse a pilot that lacks a cell.
+
+    Raises:
+        Refusal: the hint says how many items a cell would do.
     """
     empty = [name for name, n in (("HH", cells.hh), ("HL", cells.mixed), ("LL", cells.ll)) if not n]
     if empty:
@@ -105,8 +116,6 @@ def estimate_gaps(cells: Cells, rules: ReviewRules = ReviewRules()) -> PilotGaps
             f"the pilot has no items of {' and '.join(empty)}: Delta p cannot be estimated",
             hint=f"plan about {planned_size(rules)} items in each of HH, HL, LL",
         )
-    low, high = _gaps(cells, NormalDist().inv_cdf(rules.confidence))
-    return PilotGaps(low, high, rules.confidence)
 
 
 def check_gaps(cells: Cells, gaps: PilotGaps, rules: ReviewRules = ReviewRules()) -> None:
@@ -202,7 +211,8 @@ def wilson(count: float, n: int, z: float) -> tuple[float, float]:
     p = count / n
     centre = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    # rounding must not push the share itself out of its interval
+    return max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))
 
 
 def _least(is_enough: Callable[[int], bool], most: int) -> int | None:

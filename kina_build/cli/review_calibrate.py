@@ -222,10 +222,11 @@ def _from_pilot(
     from kina_build.tables import read_typed
     from review.advice import Question, advise
     from review.bars import pilot_bars
-    from review.gaps import check_gaps, count_cells, estimate_gaps, pass_rates, tie_rate
+    from review.gaps import check_cells, check_gaps, count_cells, estimate_gaps, pass_rates, tie_rate
     from review.pilot import PilotRow, extra_cost, split_pilot
 
     rows = read_typed(path, PilotRow)
+    check_cells(count_cells(rows, -math.inf), numbers)
     choosing, estimating = (rows, rows) if bar is not None else split_pilot(rows, seed)
     bars = {name: float(at) for name, at in pilot_bars(choosing).items()}
     at = bars["crossing"] if bar is None else _bar(bar)

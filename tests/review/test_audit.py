@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import hashlib
+import hmac
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kina_build.errors import InputError, Refusal
+from review.audit import approved_items, check_findings, commit, draw, flaw_rate
+from review.records import Decision, Finding, Flaw
+from review.strikes import judge, judge_all
+from tests.review.stories import review
+
+SEED = "correct horse battery staple"
+
+
+def test_the_commitment_is_the_seeds_sha256_and_short_seeds_are_refused() -> None:
+    assert commit(SEED) == hashlib.sha256(SEED.encode()).hexdigest()
+    with pytest.raises(InputError, match="could be guessed"):
+        commit("1234")
+
+
+def test_items_are_drawn_by_hmac() -> None:
+    items = [f"it-{n}" for n in range(40)]
+    audit = draw(items, SEED, Decimal("0.06"), commit(SEED))
+    lots = sorted(items, key=lambda i: hmac.new(SEED.encode(), i.encode(), hashlib.sha256).digest())
+    assert audit.item_ids == tuple(lots[:3])  # ceil(2.4)
+    assert draw(items[::-1], SEED, Decimal("0.06"), commit(SEED)) == audit
+
+
+def test_another_seed_than_the_committed_one_is_refused() -> None:
+    with pytest.raises(Refusal, match="not the one that was committed"):
+        draw(["a"], SEED, Decimal(1), commit(SEED + "!"))
+
+
+@given(st.sets(st.text(min_size=1), max_size=30), st.decimals(0, 1, places=3))
+def test_the_draw_has_the_size_it_should_and_no_item_twice(items: set[str], rate: Decimal) -> None:
+    audit = draw(sorted(items), SEED, rate, commit(SEED))
+    assert len(set(audit.item_ids)) == len(audit.item_ids)
+    assert rate * len(items) <= len(audit.item_ids) < rate * len(items) + 1
+
+
+def test_a_draw_needs_unique_items_and_a_rate() -> None:
+    with pytest.raises(InputError, match="more than once"):
+        draw(["a", "a"], SEED, Decimal(1), commit(SEED))
+    with pytest.raises(InputError, match="rate"):
+        draw(["a"], SEED, Decimal(2), commit(SEED))
+
+
+def test_only_accepted_items_are_audited() -> None:
+    rows = [
+        Decision(item_id=i, decision=d, reason="")
+        for i, d in (("b", "accept"), ("a", "accept"), ("c", "revise"))
+    ]
+    assert approved_items(rows) == ["a", "b"]
+
+
+def test_findings_must_be_about_drawn_items_once_each() -> None:
+    audit = draw(["a", "b"], SEED, Decimal(1), commit(SEED))
+    assert check_findings(audit, [Finding(item_id="a", flawed=False)]) == ["b"]
+    with pytest.raises(Refusal, match="not drawn"):
+        check_findings(audit, [Finding(item_id="z", flawed=True)])
+    with pytest.raises(Refusal, match="two findings"):
+        check_findings(audit, [Finding(item_id="a", flawed=True)] * 2)
+
+
+def test_the_flaw_rate_has_an_interval_and_is_undefined_without_findings() -> None:
+    assert flaw_rate([]) is None
+    rate = flaw_rate([Finding(item_id=str(n), flawed=n < 2) for n in range(40)])
+    assert rate is not None
+    assert (rate.audited, rate.flawed, rate.rate) == (40, 2, 0.05)
+    assert (rate.lower, rate.upper) == pytest.approx((0.0138, 0.1650), abs=1e-4)
+
+
+def test_strikes_add_up_to_a_call_and_the_first_call_stands() -> None:
+    assert judge("A", []).call == "keep_watching"
+    assert judge("A", [True, False]).call == "keep_watching"
+    assert judge("A", [True] * 3).call == "strike_out"
+    assert judge("A", [False] * 18).call == "in_good_standing"
+    assert judge("A", [True] * 3 + [False] * 40).call == "strike_out"
+
+
+def test_who_named_the_flaw_does_not_fail_with_the_item() -> None:
+    rows = [review("A", "18"), review("B", "15", flaws=(Flaw(kind="wrong_groundtruth"),))]
+    found = [Finding(item_id="it-1", flawed=True, flaw="wrong_groundtruth")]
+    assert {r.reviewer_id: r.failed for r in judge_all(rows, found)} == {"A": 1, "B": 0}

@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kina_build.errors import InputError, Refusal
+from review.ledger import COLUMNS, Head, Ledger, create_ledger, find_anchors, open_ledger
+from review.posting import post_to, preview
+from tests.review.stories import review, rule, settled
+
+REST = ", ".join(COLUMNS[1:])
+
+
+@pytest.fixture
+def paid(tmp_path: Path) -> Path:
+    """Return a ledger of three items with its payee book."""
+    path = tmp_path / "pay.db"
+    rows = [
+        review(who, score, item=item)
+        for item in ("it-1", "it-2", "it-3")
+        for who, score in (("A", "18"), ("B", "15"))
+    ]
+    done = settled(*rows)
+    post_to(path, done.awards, done.terms.rules)
+    return path
+
+
+def test_the_chain_is_verified_and_the_head_is_an_anchor(paid: Path) -> None:
+    with open_ledger(paid) as ledger:
+        head = ledger.verify()
+        assert head == ledger.head()
+        assert find_anchors(f"text {head} text") == [head]
+        assert ledger.verify([head, Head(0, ledger.genesis)]) == head
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE entries SET amount_minor = 1 WHERE seq = 2",
+        "DELETE FROM entries WHERE seq = 2",
+        f"INSERT OR REPLACE INTO entries SELECT seq, {REST}, 'x' FROM entries WHERE seq = 2",
+        f"INSERT INTO entries SELECT seq + 50, {REST}, 'x' FROM entries WHERE seq = 2",
+        "UPDATE meta SET value = 'EUR' WHERE key = 'currency'",
+        "DELETE FROM meta",
+    ],
+)
+def test_the_file_itself_refuses_to_change(paid: Path, sql: str) -> None:
+    with sqlite3.connect(paid) as connection, pytest.raises(sqlite3.IntegrityError, match="ledger"):
+        connection.execute(sql)
+
+
+@pytest.mark.parametrize("column", [*COLUMNS, "hash"])
+def test_a_change_of_any_field_is_seen(paid: Path, tmp_path: Path, column: str) -> None:
+    with open_ledger(paid) as ledger:
+        count = ledger.head().count
+    for seq in (1, count // 2, count):
+        copy = tmp_path / f"copy-{seq}.db"
+        shutil.copy(paid, copy)
+        with Unguarded(copy) as connection:
+            (before,) = connection.execute(f"SELECT {column} FROM entries WHERE seq = ?", (seq,)).fetchone()
+            after = before + 1000 if isinstance(before, int) else before + "x"
+            connection.execute(f"UPDATE entries SET {column} = ? WHERE seq = ?", (after, seq))
+        with open_ledger(copy) as ledger, pytest.raises(Refusal, match="changed|taken out"):
+            ledger.verify()
+        copy.unlink()
+
+
+def test_a_line_taken_out_or_put_elsewhere_is_seen(paid: Path) -> None:
+    with Unguarded(paid) as connection:
+        connection.execute("DELETE FROM entries WHERE seq = 3")
+    with open_ledger(paid) as ledger, pytest.raises(Refusal, match="line 3"):
+        ledger.verify()
+
+
+def test_a_cut_tail_is_seen_only_with_an_anchor(paid: Path) -> None:
+    with open_ledger(paid) as ledger:
+        head = ledger.head()
+    with Unguarded(paid) as connection:
+        connection.execute("DELETE FROM entries WHERE seq > 4")
+    with open_ledger(paid) as ledger:
+        assert ledger.verify().count == 4
+        with pytest.raises(Refusal, match="the end was cut"):
+            ledger.verify([head])
+
+
+def test_a_chain_written_anew_is_seen_with_an_anchor(paid: Path, tmp_path: Path) -> None:
+    with open_ledger(paid) as ledger:
+        head, entries = ledger.head(), list(ledger.entries())
+        currency, key_check = ledger.currency, ledger.key_check
+    other = tmp_path / "other.db"
+    with create_ledger(other, currency, key_check) as ledger:
+        with ledger.writing():
+            ledger.append(
+                [entry.model_copy(update={"amount_minor": 2 * entry.amount_minor}) for entry in entries]
+            )
+        assert ledger.verify().count == head.count
+        with pytest.raises(Refusal, match="rewritten"):
+            ledger.verify([head])
+
+
+def test_a_lifted_guard_is_seen(paid: Path) -> None:
+    with sqlite3.connect(paid) as connection:
+        connection.execute("DROP TRIGGER entries_never_change")
+    with open_ledger(paid) as ledger, pytest.raises(Refusal, match="guards"):
+        ledger.verify()
+
+
+def test_any_byte_of_any_line_in_the_file_is_covered(paid: Path, tmp_path: Path) -> None:
+    """Flip bytes of the file wherever a line's text lies: verify, or opening, must fail."""
+    raw = paid.read_bytes()
+    with open_ledger(paid) as ledger:
+        head = ledger.verify()
+        values = {str(getattr(e, name)) for e in ledger.entries() for name in (*COLUMNS, "hash")}
+    rng = random.Random(5)
+    places = [at for text in values if len(text) > 3 for at in occurrences(raw, text.encode())]
+    assert len(places) > 500
+    for at in rng.sample(places, 150):
+        copy = tmp_path / "flipped.db"
+        copy.write_bytes(raw[:at] + bytes([raw[at] ^ (1 << rng.randrange(7))]) + raw[at + 1 :])
+        with pytest.raises((Refusal, InputError)), open_ledger(copy) as ledger:
+            ledger.verify([head])
+
+
+def test_something_else_is_not_a_ledger(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such ledger"):
+        open_ledger(tmp_path / "none.db")
+    text = tmp_path / "text.db"
+    text.write_text("hello\n" * 200, encoding="utf-8")
+    with pytest.raises(InputError, match="not a database"):
+        open_ledger(text)
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    with pytest.raises(InputError):
+        open_ledger(empty)
+
+
+def test_a_failed_transaction_leaves_nothing(paid: Path) -> None:
+    with open_ledger(paid) as ledger:
+        before = ledger.head()
+        with pytest.raises(ZeroDivisionError):
+            half_done(ledger)
+        assert ledger.head() == before
+
+
+def test_a_second_writer_waits_and_is_refused_in_the_end(paid: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("review.ledger.WAIT_S", 0.05)
+    with (
+        open_ledger(paid) as first,
+        open_ledger(paid) as second,
+        first.writing(),
+        pytest.raises(Refusal, match="another process"),
+        second.writing(),
+    ):
+        pass
+
+
+def test_a_ledger_keeps_its_currency_and_its_payee_book(paid: Path) -> None:
+    yen = settled(review("A", "18"), review("B", "3"), rules=rule("200", "500", currency="JPY"))
+    with pytest.raises(Refusal, match="a ledger of USD, not JPY"):
+        post_to(paid, yen.awards, yen.terms.rules)
+    (paid.parent / "pay.db.payees.json").unlink()
+    dollars = settled(review("A", "18"), review("B", "3"))
+    with pytest.raises(Refusal, match="does not belong"):
+        post_to(paid, dollars.awards, dollars.terms.rules)
+
+
+def test_the_payee_book_is_private_and_the_ledger_holds_references_only(tmp_path: Path) -> None:
+    path = tmp_path / "pay.db"
+    done = settled(review("A", "18", payee_id="ann@bank.example"), review("B", "15"))
+    post_to(path, done.awards, done.terms.rules)
+    book = tmp_path / "pay.db.payees.json"
+    assert book.stat().st_mode & 0o777 == 0o600
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert b"ann@bank" not in path.read_bytes()
+    assert b"ann@bank" in book.read_bytes()
+    book.chmod(0o644)
+    with pytest.raises(Refusal, match="others may read"):
+        post_to(path, done.awards, done.terms.rules)
+
+
+def test_a_preview_writes_nothing(tmp_path: Path) -> None:
+    done = settled(review("A", "18"), review("B", "15"))
+    path = tmp_path / "pay.db"
+    assert len(preview(path, done.awards, done.terms.rules)) == 5
+    assert list(tmp_path.iterdir()) == []
+    post_to(path, done.awards, done.terms.rules)
+    assert preview(path, done.awards, done.terms.rules) == []
+
+
+class Unguarded:
+    """Open a ledger as somebody would who lifts its guards, and puts them back after."""
+
+    def __init__(self, path: Path) -> None:
+        self.connection = sqlite3.connect(path)
+        self.guards: list[str] = []
+
+    def __enter__(self) -> sqlite3.Connection:
+        rows = self.connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+        ).fetchall()
+        for name, sql in rows:
+            self.guards.append(sql)
+            self.connection.execute(f"DROP TRIGGER {name}")
+        return self.connection
+
+    def __exit__(self, *_: Any) -> None:
+        for sql in self.guards:
+            self.connection.execute(sql)
+        self.connection.commit()
+        self.connection.close()
+
+
+def half_done(ledger: Ledger) -> None:
+    with ledger.writing():
+        ledger.append(list(ledger.entries("base"))[:1])
+        raise ZeroDivisionError
+
+
+def occurrences(raw: bytes, text: bytes) -> list[int]:
+    found, at = [], raw.find(text)
+    while at >= 0:
+        found += range(at, at + len(text))
+        at = raw.find(text, at + 1)
+    return found

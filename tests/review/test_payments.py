@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kina_build.errors import Refusal
+from review.ledger import Ledger, create_ledger
+from review.payees import Account, PayeeBook, match_accounts
+from review.payments import (
+    batch_payments,
+    move,
+    move_batch,
+    next_plan,
+    plan,
+    plan_into,
+    read_payments,
+    sum_states,
+)
+from review.posting import draft_lines
+from review.providers import Transfer, batches, match_ids, token_of, write_files
+from review.reconcile import ProviderRow, reconcile
+from review.records import Payment
+from review.statements import build_statements, file_name, render
+from tests.review.stories import review, settled
+
+BOOK = PayeeBook(key="00" * 32).with_payees(["A", "B"])
+REF = {name: BOOK.ref(name) for name in ("A", "B")}
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    """Return a ledger that owes A 7.00 and B 2.00."""
+    ledger = create_ledger(tmp_path / "pay.db", "USD", BOOK.check)
+    done = settled(review("A", "18"), review("B", "15"))
+    with ledger.writing():
+        ledger.append(draft_lines(ledger, done.awards, done.terms.rules, BOOK))
+    return ledger
+
+
+def states(ledger: Ledger) -> set[str]:
+    return {payment.state for payment in read_payments(ledger.entries("payment")).values()}
+
+
+def test_planning_takes_the_amount_off_what_is_owed(ledger: Ledger) -> None:
+    batch = plan_into(ledger, BOOK.payees)
+    assert [(p.payment_id, p.amount_minor) for p in batch.payments] == [
+        ("b0001-00001", 700),
+        ("b0001-00002", 200),
+    ]
+    assert sum(ledger.balances().values()) == 0
+
+
+def test_planning_again_before_sending_gives_the_same_batch(ledger: Ledger) -> None:
+    first = plan_into(ledger, BOOK.payees)
+    second = plan_into(ledger, BOOK.payees)
+    assert second.payments == first.payments
+    assert not second.fresh
+
+
+@pytest.mark.parametrize("state", ["in_flight", "unknown"])
+def test_nothing_is_planned_while_a_batch_is_under_way(ledger: Ledger, state: str) -> None:
+    plan_into(ledger, BOOK.payees)
+    move_batch(ledger, "b0001", "in_flight")
+    if state == "unknown":
+        move_batch(ledger, "b0001", "unknown")
+    with pytest.raises(Refusal, match="blocked_until_reconciled"):
+        next_plan(ledger, BOOK.payees)
+
+
+@pytest.mark.parametrize("state", ["failed", "cancelled"])
+def test_what_failed_is_owed_again(ledger: Ledger, state: str) -> None:
+    plan_into(ledger, BOOK.payees)
+    if state == "failed":
+        move_batch(ledger, "b0001", "in_flight")
+    move_batch(ledger, "b0001", state)  # type: ignore[arg-type]
+    assert ledger.balances()[REF["A"]] == 700
+    assert plan_into(ledger, BOOK.payees).batch == "b0002"
+
+
+@pytest.mark.parametrize("state", ["planned", "in_flight", "unknown", "failed", "confirmed", "cancelled"])
+def test_confirmed_is_the_end(ledger: Ledger, state: str) -> None:
+    plan_into(ledger, BOOK.payees)
+    move_batch(ledger, "b0001", "in_flight")
+    move_batch(ledger, "b0001", "confirmed")
+    with pytest.raises(Refusal, match="cannot become"):
+        move_batch(ledger, "b0001", state)  # type: ignore[arg-type]
+
+
+def test_an_unknown_payment_or_batch_is_refused(ledger: Ledger) -> None:
+    with pytest.raises(Refusal, match="no batch"):
+        move_batch(ledger, "b0009", "in_flight")
+    with pytest.raises(Refusal, match="no payment"):
+        move(ledger, {"b0009-00001": "in_flight"})
+
+
+def test_a_refused_move_moves_nothing(ledger: Ledger) -> None:
+    plan_into(ledger, BOOK.payees)
+    with pytest.raises(Refusal):
+        move(ledger, {"b0001-00001": "in_flight", "b0001-00002": "unknown"})
+    assert states(ledger) == {"planned"}
+
+
+def test_states_are_summed_by_batch(ledger: Ledger) -> None:
+    plan_into(ledger, BOOK.payees)
+    move(ledger, {"b0001-00001": "in_flight"})
+    assert sum_states(read_payments(ledger.entries("payment")).values()) == {
+        ("b0001", "in_flight"): (1, 700),
+        ("b0001", "planned"): (1, 200),
+    }
+
+
+def test_a_limit_leaves_the_rest_owed() -> None:
+    batch = plan({"r1": 4500, "r2": 100}, "b1", limit_minor=60_000, paid_before={"r1": 56_700, "r2": 60_000})
+    assert [(p.payee_ref, p.amount_minor) for p in batch.payments] == [("r1", 3300)]
+    assert [(c.payee_ref, c.amount_minor) for c in batch.carried] == [("r1", 1200), ("r2", 100)]
+
+
+# --- reconciliation -----------------------------------------------------------------------
+
+
+def listed(*rows: tuple[str, str, str]) -> list[ProviderRow]:
+    return [ProviderRow.model_validate({"payee_id": a, "amount": b, "status": c}) for a, b, c in rows]
+
+
+@pytest.fixture
+def sent(ledger: Ledger) -> list[Payment]:
+    plan_into(ledger, BOOK.payees)
+    move_batch(ledger, "b0001", "in_flight")
+    return batch_payments(ledger, "b0001")
+
+
+ACCOUNTS = {REF["A"]: "A", REF["B"]: "B"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "complete", "proved", "problem"),
+    [
+        ([("A", "7.00", "paid"), ("B", "2.00", "Completed")], False, ["confirmed", "confirmed"], ""),
+        ([("A", "7.00", "paid")], False, ["confirmed"], ""),
+        ([("A", "7.00", "paid")], True, ["confirmed", "failed"], ""),
+        ([("A", "7.00", "paid"), ("B", "2.00", "processing")], True, ["confirmed"], ""),
+        ([("A", "7.00", "failed"), ("A", "7.00", "paid")], False, ["confirmed"], ""),
+        ([("A", "7.00", "paid"), ("A", "7.00", "paid")], False, [], "paid 2 times"),
+        ([("A", "70.00", "paid")], False, [], "another amount"),
+        ([("a", "7.00", "paid")], False, [], "unknown_payee_or_duplicate"),
+        ([("Z", "7.00", "paid")], False, [], "unknown_payee"),
+    ],
+)
+def test_the_providers_list_settles(
+    sent: list[Payment], rows: list[tuple[str, str, str]], complete: bool, proved: list[str], problem: str
+) -> None:
+    result = reconcile(sent, ACCOUNTS, listed(*rows), "USD", complete=complete)
+    assert list(result.states.values()) == proved
+    assert any(problem in text for text in result.problems) if problem else not result.problems
+
+
+def test_a_failed_payment_that_was_paid_after_all_is_pointed_out(ledger: Ledger, sent: list[Payment]) -> None:
+    move_batch(ledger, "b0001", "failed")
+    result = reconcile(
+        batch_payments(ledger, "b0001"), ACCOUNTS, listed(("A", "7.00", "paid")), "USD", complete=False
+    )
+    assert "stands as failed" in result.problems[0]
+
+
+# --- files --------------------------------------------------------------------------------
+
+
+def transfer(account: str = "rv-1", amount: int = 450, currency: str = "USD", **more: str) -> Transfer:
+    return Transfer("b1-1", account, amount, currency, token_of("g", "b1-1"), **more)
+
+
+def test_prolific_takes_an_id_and_an_amount_a_line() -> None:
+    lines = [transfer("5f0a"), transfer("5f0b", 200)]
+    assert write_files(lines, "prolific", 200) == ["5f0a,4.50\n5f0b,2.00\n"]
+
+
+def test_mturk_takes_dollars_as_text_with_a_token() -> None:
+    (text,) = write_files([transfer("W1", assignment_id="AS1")], "mturk", 200)
+    header, line = text.splitlines()
+    assert header == "WorkerId,AssignmentId,BonusAmount,Reason,UniqueRequestToken"
+    assert line.startswith("W1,AS1,4.50,")
+    assert len(line.rsplit(",", 1)[1]) == 64
+    with pytest.raises(Refusal, match="USD"):
+        write_files([transfer("W1", currency="EUR", assignment_id="AS1")], "mturk", 200)
+    with pytest.raises(Refusal, match="assignment_id"):
+        write_files([transfer("W1")], "mturk", 200)
+
+
+@pytest.mark.parametrize("account", ["=cmd|' /C calc'!A0", "+1", "-1", "@x", "a,b", 'a"b', "a\nb"])
+@pytest.mark.parametrize("provider", ["prolific", "mturk", "csv"])
+def test_an_id_that_a_spreadsheet_would_run_is_refused(account: str, provider: str) -> None:
+    with pytest.raises(Refusal, match="cannot stand"):
+        write_files([transfer(account, assignment_id="x")], provider, 200)  # type: ignore[arg-type]
+
+
+def test_files_hold_at_most_so_many_payees() -> None:
+    assert [len(part) for part in batches(range(450), 200)] == [200, 200, 50]
+    assert len(write_files([transfer()] * 5, "csv", 2)) == 3
+
+
+def test_tokens_differ_by_ledger_and_payment() -> None:
+    assert len({token_of("a", "1"), token_of("a", "2"), token_of("b", "1")}) == 3
+
+
+def test_accounts_are_matched_letter_for_letter() -> None:
+    found = match_accounts(
+        BOOK, REF.values(), [Account(payee_id="A", account="X"), Account(payee_id="B", account="Y")]
+    )
+    assert {found[REF["A"]].account, found[REF["B"]].account} == {"X", "Y"}
+    with pytest.raises(Refusal, match="no account"):
+        match_accounts(BOOK, REF.values(), [Account(payee_id="a", account="X")])
+    with pytest.raises(Refusal, match="two payees"):
+        match_accounts(
+            BOOK, REF.values(), [Account(payee_id="A", account="X"), Account(payee_id="B", account="X")]
+        )
+    with pytest.raises(Refusal, match="does not know"):
+        match_accounts(BOOK, ["f" * 32])
+
+
+def test_ids_are_never_matched_by_number_or_case() -> None:
+    matched, errors = match_ids(["123", "rv-06 ", "RV-06"], ["00123", "rv-06"])
+    assert matched == {"rv-06 ": "rv-06"}
+    assert errors == {"123": "unknown_payee", "RV-06": "unknown_payee_or_duplicate"}
+
+
+# --- statements ---------------------------------------------------------------------------
+
+
+def test_a_statement_explains_every_line_and_sums_up(ledger: Ledger) -> None:
+    plan_into(ledger, BOOK.payees)
+    one, two = build_statements(ledger.entries(), ledger.currency, ledger.head())
+    assert (one.reviewers, one.earned, one.paid, one.owed) == (("A",), "7.00", "7.00", "0.00")
+    assert [line.why for line in one.lines] == [
+        "a complete review",
+        "higher review score, at or above the bar",
+        "payment planned",
+    ]
+    assert [line.balance for line in one.lines] == ["2.00", "7.00", "0.00"]
+    text = render(one)
+    assert str(ledger.head()) in text
+    assert "7.00" in text
+    assert file_name(one) != file_name(two)
+
+
+def test_a_statement_survives_odd_names(tmp_path: Path) -> None:
+    done = settled(review("../x|y\n", "18", item="a|b"), review("B", "15", item="a|b"))
+    with create_ledger(tmp_path / "odd.db", "USD", BOOK.check) as ledger:
+        with ledger.writing():
+            ledger.append(draft_lines(ledger, done.awards, done.terms.rules, BOOK))
+        statement = build_statements(ledger.entries(), "USD", ledger.head())[0]
+    assert "/" not in file_name(statement)
+    assert "a\\|b" in render(statement)
