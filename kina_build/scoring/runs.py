@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kina_build.chat import ChatReply, ChatRequest
-from kina_build.scoring.prompts import build_prompt, prompt_digest, shuffled_order
+from kina_build.scoring.prompts import build_list_prompt, build_prompt, prompt_digest, shuffled_order
 from kina_build.scoring.questions import Question
 from kina_build.scoring.responses import Response
+from kina_build.scoring.universe import Seed
 
 
 @dataclass(frozen=True)
@@ -79,3 +80,24 @@ def _row(call: Call, reply: ChatReply) -> Response:
         completion_tokens=reply.completion_tokens,
         error=reply.error,
     )
+
+
+def plan_list_calls(
+    seeds: Sequence[Seed], model: str, samples: int, params: dict[str, Any] | None = None
+) -> list[Call]:
+    """List the calls that ask enumeration questions.
+
+    Args:
+        seeds: the questions.
+        model: name the endpoint knows.
+        samples: replies per question.
+        params: sent with each call.
+    """
+    calls: list[Call] = []
+    for seed in seeds:
+        prompt = build_list_prompt(seed.question)
+        message = {"role": "user", "content": prompt}
+        for sample in range(samples):
+            request = ChatRequest(model=model, messages=(message,), params=dict(params or {}), sample=sample)
+            calls.append(Call(seed.id, None, prompt_digest(prompt), request))
+    return calls

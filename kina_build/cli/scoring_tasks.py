@@ -1,0 +1,311 @@
+"""The bodies of `kina score` and `kina link`: read files, call the library, build the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kina_build.cli import scoring_views
+from kina_build.cli.command import Run
+from kina_build.errors import UsageError
+
+if TYPE_CHECKING:
+    from kina_build.scoring.multiple_choice import ItemScore, ModelReport
+    from kina_build.scoring.pairing import Quality
+    from kina_build.scoring.questions import Question
+    from kina_build.scoring.responses import Response
+    from kina_build.scoring.universe import Matched, Seed, UniverseScores
+
+
+def _need(**given: Any) -> None:
+    """Ask for the options a task cannot do without.
+
+    Raises:
+        UsageError: names the first that is missing.
+    """
+    for name, value in given.items():
+        if not value:
+            raise UsageError(f"this task needs --{name.replace('_', '-')}", hint="see kina score --help")
+
+
+def multiple_choice(
+    run: Run,
+    release: Path | None,
+    split: str,
+    items: Path | None,
+    responses: Sequence[Path],
+    allow_partial: bool,
+    output: Path | None,
+) -> None:
+    """Mark responses.jsonl against a release, a pool, or the questions it carries itself."""
+    from kina_build.scoring.letters import EXTRACTOR_VERSION
+    from kina_build.scoring.prompts import PROMPT_VERSION
+
+    _need(responses=responses)
+    settings = run.settings.scoring
+    stage = run.stage(
+        "score",
+        inputs=[*(path for path in (release, items) if path is not None), *responses],
+        outputs=[output] if output else [],
+        show=scoring_views.show_models,
+        params={"task": "multiple-choice", "split": split, "allow_partial": allow_partial}
+        | {"coverage_floor": settings.coverage_floor}
+        | {"extractor_version": EXTRACTOR_VERSION, "prompt_version": PROMPT_VERSION},
+    )
+    if output is not None and stage.up_to_date():
+        return
+    scores, report = _mark(run, release, split, items, responses, allow_partial)
+    report |= {"extractor_version": EXTRACTOR_VERSION, "prompt_version": PROMPT_VERSION}
+    held_back = any(model["score"] is None for model in report["models"]) or not report["models"]
+    if output is not None:
+        from kina_build.jsonl import write_records
+
+        write_records(output, scores)
+        stage.finish(report, exit_code=int(held_back))
+    else:
+        run.report(report, scoring_views.show_models, int(held_back))
+
+
+def _mark(
+    run: Run,
+    release: Path | None,
+    split: str,
+    items: Path | None,
+    responses: Sequence[Path],
+    allow_partial: bool,
+) -> tuple[list[ItemScore], dict[str, Any]]:
+    from kina_build.scoring.marking import mark_models
+    from kina_build.scoring.prompts import build_prompt, prompt_digest
+    from kina_build.scoring.questions import read_items, read_release
+    from kina_build.scoring.responses import read_responses, sift_responses
+
+    files = [read_responses(path) for path in responses]
+    if release is not None:
+        questions = {question.item_id: question for question in read_release(release, split)}
+    elif items is not None:
+        questions = {question.item_id: question for question in read_items(items)}
+    else:
+        questions = {question.item_id: question for file in files for question in file.questions}
+        if not questions:
+            raise UsageError("give --release or --items", hint="or a results file of the public KINA runner")
+    rows = [response for file in files for response in file.responses]
+    wanted = {response.item_id for response in rows if response.prompt_sha is not None}
+    prompts = {
+        item_id: prompt_digest(build_prompt(question)) if item_id in wanted else None
+        for item_id, question in questions.items()
+    }
+    sifted = sift_responses(rows, prompts)
+    names = sorted({response.model for response in rows})
+    with run.console.progress("marking") as progress:
+        scores, reports = mark_models(
+            names, questions, sifted.responses, run.settings.scoring, allow_partial=allow_partial, on_progress=progress
+        )
+    dropped = dict(sifted.dropped) | {"torn": sum(file.torn for file in files)}
+    report = {"task": "multiple-choice", "models": [_model_report(one) for one in reports], "dropped": dropped}
+    return scores, report | _release_identity(release)
+
+
+def _release_identity(release: Path | None) -> dict[str, Any]:
+    """Return the version and content hash of a release, for the record."""
+    if release is None or not (release / "release.json").exists():
+        return {}
+    from kina_build.jsonl import read_json
+
+    manifest = read_json(release / "release.json")
+    return {"dataset": {key: manifest.get(key) for key in ("version", "content_hash")}}
+
+
+def _model_report(report: ModelReport) -> dict[str, Any]:
+    return asdict(report) | {"coverage": report.coverage, "missing_count": len(report.missing)}
+
+
+def triples(
+    run: Run,
+    predictions: Path | None,
+    gold: Path | None,
+    mode: str,
+    relative_tolerance: float | None,
+    output: Path | None,
+) -> None:
+    """Mark LM-KBC rows."""
+    from kina_build.jsonl import read_records, write_records
+    from kina_build.scoring.mistakes import count_mistakes, find_mistakes
+    from kina_build.scoring.triples import MODES, TripleRow, score_triples
+
+    _need(predictions=predictions, gold=gold)
+    if mode not in MODES:
+        raise UsageError(f"--mode {mode}: no such mode", hint=", ".join(MODES))
+    if relative_tolerance is not None and mode != "strict":
+        raise UsageError("--relative-tolerance belongs to --mode strict")
+    said, truth = read_records(predictions or Path(), TripleRow), read_records(gold or Path(), TripleRow)
+    scores = score_triples(said, truth, mode, relative_tolerance)  # type: ignore[arg-type]
+    if mode == "strict" and scores.repeats:
+        run.console.warn(f"{scores.repeats} predicted entries repeat another of their row; each counts once")
+    report = {
+        "task": "triples",
+        "mode": mode,
+        "macro": asdict(scores.macro),
+        "relations": {name: {"n": n, **asdict(row)} for name, (n, row) in scores.relations.items()},
+        "instance_macro": asdict(scores.instance_macro),
+        "micro": asdict(scores.micro),
+        "zero_object": asdict(scores.zero_object),
+        "mistakes": count_mistakes(find_mistakes(said, truth)),
+        "not_scored": {
+            "repeats": scores.repeats,
+            "gold_rows_replaced": scores.gold_repeated,
+            "predictions_without_gold": scores.ignored,
+        },
+    }
+    if output is not None:
+        write_records(
+            output,
+            (
+                {"subject": pair.subject, "relation": pair.relation, "score": min(1.0, pair.quality.f1)}
+                | asdict(pair.quality)
+                for pair in scores.pairs
+            ),
+        )
+    run.report(report, scoring_views.show_triples)
+
+
+def universe(
+    run: Run,
+    questions: Path | None,
+    replies: Path | None,
+    matching: str,
+    judge: str | None,
+    judge_log: Path | None,
+    output: Path | None,
+) -> None:
+    """Mark lists of names, by rules and, if asked, by a judge too."""
+    from kina_build.jsonl import write_records
+    from kina_build.scoring.universe import (
+        FORM,
+        MATCHINGS,
+        ListReply,
+        match_replies,
+        read_seeds,
+        sum_up,
+    )
+    from kina_build.tables import read_typed
+
+    _need(questions=questions, replies=replies)
+    if matching not in MATCHINGS:
+        raise UsageError(f"--matching {matching}: no such matching", hint=", ".join(MATCHINGS))
+    outcomes, unanswered, ignored = match_replies(
+        read_seeds(questions or Path()), read_typed(replies or Path(), ListReply), matching  # type: ignore[arg-type]
+    )
+    by_rules = sum_up(outcomes, unanswered, ignored)
+    scores, failed = by_rules, 0
+    if judge is not None or judge_log is not None:
+        outcomes, failed = _judge(run, outcomes, judge, judge_log)
+        scores = sum_up(outcomes, unanswered, ignored)
+    report = _universe_report(scores) | {"task": "universe", "form": FORM, "matching": matching}
+    report |= {"rule_only": _prf(by_rules.overall), "judge": judge, "judge_failures": failed}
+    if output is not None:
+        write_records(output, report["per_question"])
+    run.report(report, scoring_views.show_universe, int(failed > 0))
+
+
+def _judge(
+    run: Run, outcomes: Sequence[tuple[Seed, Matched]], judge: str | None, judge_log: Path | None
+) -> tuple[list[tuple[Seed, Matched]], int]:
+    from kina_build.chat import Endpoint, ReplyLog, complete
+    from kina_build.scoring.universe.judge import apply_judge, ask_judge
+
+    _need(judge=judge)
+    log = ReplyLog(judge_log)
+    asked = ask_judge(outcomes, judge or "")
+    requests = list(asked.values())
+    if all(log.find(request.key) is not None for request in requests):
+        endpoint = Endpoint("http://replayed.invalid")  # every answer is in the log
+    else:
+        endpoint = Endpoint.from_environment()
+    with run.console.progress("judging") as progress:
+        received = complete(requests, endpoint, log, rules=run.settings.chat, on_progress=progress)
+    failed = sum(not reply.answered for reply in received)
+    return apply_judge(outcomes, dict(zip(asked, received, strict=True))), failed
+
+
+def _universe_report(scores: UniverseScores) -> dict[str, Any]:
+    return {
+        "f1": scores.overall.f1,
+        "precision": scores.overall.p,
+        "recall": scores.overall.r,
+        "micro": _prf(scores.micro),
+        "languages": {name: _prf(row) for name, row in scores.by_language.items()},
+        "domains": {name: _prf(row) for name, row in scores.by_domain.items()},
+        "per_question": [
+            {"id": seed.id, "language": seed.language, "domain": seed.domain, **_prf(seed.quality)}
+            | {"predicted": len(seed.matched.predicted), "gold": len(seed.matched.golds)}
+            | {"matched": len(seed.matched.pairs), "repeats": seed.matched.repeats}
+            for seed in scores.seeds
+        ],
+        "unanswered": list(scores.unanswered),
+        "replies_without_question": scores.ignored,
+    }
+
+
+def _prf(row: Quality) -> dict[str, float]:
+    return {"f1": row.f1, "precision": row.p, "recall": row.r}
+
+
+def link(
+    run: Run,
+    predictions: Path,
+    output: Path,
+    names: Path | None,
+    fixed: Path | None,
+    keywords: Path | None,
+    model: str | None,
+    log: Path | None,
+    base_url: str | None,
+) -> None:
+    """Fill in ObjectEntitiesID from ObjectEntities."""
+    from kina_build.chat import Endpoint, ReplyLog, complete
+    from kina_build.jsonl import read_records, write_records
+    from kina_build.scoring.linking import (
+        NamedRow,
+        link_rows,
+        questions_for_model,
+        read_cases,
+        read_keywords,
+        read_names,
+        with_choices,
+    )
+    from kina_build.scoring.wikidata import LiveClient, OfflineClient
+
+    rows = read_records(predictions, NamedRow)
+    client = OfflineClient(read_names(names)) if names is not None else LiveClient()
+    linked = link_rows(
+        rows,
+        client,
+        fixed=read_cases(fixed) if fixed is not None else {},
+        keywords=read_keywords(keywords) if keywords is not None else {},
+    )
+    if model is not None:
+        asked = questions_for_model(linked, model)
+        with run.console.progress("choosing") as progress:
+            received = complete(
+                list(asked.values()),
+                Endpoint.from_environment(base_url),
+                ReplyLog(log),
+                rules=run.settings.chat,
+                on_progress=progress,
+            )
+        linked = with_choices(linked, dict(zip(asked, received, strict=True)))
+    write_records(output, (row.as_lm_kbc() for row in linked))
+    counts: dict[str, int] = {}
+    for row in linked:
+        for one in row.links:
+            counts[one.method] = counts.get(one.method, 0) + 1
+    stage = run.stage(
+        "link",
+        inputs=[path for path in (predictions, names, fixed, keywords) if path is not None],
+        outputs=[output],
+        show=scoring_views.show_links,
+        params={"model": model, "client": "offline" if names else "wikidata"},
+    )
+    stage.finish({"rows": len(linked), "methods": dict(sorted(counts.items()))})

@@ -1,0 +1,142 @@
+"""How the reports of run, extract, score and link look on a terminal: key figure first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kina_build.cli.console import Console
+
+SHOWN_MISSING = 10
+"""Missing ids named on the terminal; --json names all."""
+
+
+def show_plan(report: dict[str, Any], console: Console) -> None:
+    """Show what a run would do."""
+    console.line(f"{report['calls']} calls for {report['items']} items; replies go to {report['log']}")
+
+
+def show_run(report: dict[str, Any], console: Console) -> None:
+    """Show how a run went."""
+    console.line(f"{report['answered']} of {report['calls']} calls answered ({report['items']} items)")
+    rows = [[status, n] for status, n in report["statuses"].items()]
+    console.table(f"replies of {report['model']}", ["status", "replies"], rows)
+    cost = f", cost {report['cost']:.4f}" if report["cost"] else ""
+    console.line(
+        f"{report['prompt_tokens']} prompt tokens, {report['completion_tokens']} completion tokens{cost}"
+    )
+    if report["failed"]:
+        console.say(f"first error: {report['first_error']}")
+        console.say("run the same command again to ask only what failed")
+
+
+def show_rows(rows: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """Show the letter of each reply."""
+    cells = [[row["id"], row["letter"], row["status"], row["rule"]] for row in rows]
+    console.table("letters", ["id", "letter", "status", "rule"], cells)
+
+
+def count_statuses(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Sum up extracted rows."""
+    return {
+        "replies": len(rows),
+        "statuses": dict(sorted(Counter(str(row["status"]) for row in rows).items())),
+    }
+
+
+def show_extraction(report: dict[str, Any], console: Console) -> None:
+    """Show how many letters were read."""
+    rows = [[status, n] for status, n in report["statuses"].items()]
+    console.table(f"{report['replies']} replies", ["status", "replies"], rows)
+
+
+def show_models(report: dict[str, Any], console: Console) -> None:
+    """Show accuracy per model, its breakdown, and what could not be marked."""
+    rows = [
+        [m["model"], m["score"], m["pass_at_1"], m["macro"], m["chance"], m["answered"], m["items"], m["k"]]
+        for m in report["models"]
+    ]
+    columns = ["model", "AVG@k", "Pass@1", "macro", "chance", "answered", "items", "k"]
+    console.table("accuracy (mean over items; macro: mean over disciplines)", columns, rows)
+    for level in ("discipline", "field", "subfield"):
+        _show_level(report["models"], level, console)
+    unread = [
+        [m["model"], status, n]
+        for m in report["models"]
+        for status, n in (m["letter_statuses"] | _failures(m["reply_statuses"])).items()
+        if status != "ok"
+    ]
+    if unread:
+        console.table("not read, or not answered", ["model", "status", "replies"], unread)
+    dropped = [[reason, n] for reason, n in report["dropped"].items() if n]
+    if dropped:
+        console.table("rows left out", ["reason", "rows"], dropped)
+    for model in report["models"]:
+        _explain(model, console)
+
+
+def _failures(statuses: Mapping[str, int]) -> dict[str, int]:
+    answered = ("ok", "refused", "empty", "reasoning_only", "truncated")
+    return {status: n for status, n in statuses.items() if status not in answered}
+
+
+def _show_level(models: Sequence[Mapping[str, Any]], level: str, console: Console) -> None:
+    names = sorted({name for model in models for name in model["groups"][level]})
+    if not names or len(names) > 60:
+        return
+    rows: list[list[Any]] = []
+    for name in names:
+        found = [model["groups"][level].get(name) for model in models]
+        rows.append([name, max(g["n"] for g in found if g), *(g["score"] if g else None for g in found)])
+    console.table(f"by {level}", [level, "items", *(model["model"] for model in models)], rows)
+
+
+def _explain(model: Mapping[str, Any], console: Console) -> None:
+    if model["missing"]:
+        shown = ", ".join(model["missing"][:SHOWN_MISSING])
+        more = f" and {len(model['missing']) - SHOWN_MISSING} more" if len(model["missing"]) > SHOWN_MISSING else ""
+        console.say(f"{model['model']}: no answer to {shown}{more}")
+    if model["score"] is None:
+        console.warn(
+            f"{model['model']}: {model['answered']} of {model['items']} items answered: no score "
+            "below the coverage floor (--allow-partial gives one)"
+        )
+
+
+def show_triples(report: dict[str, Any], console: Console) -> None:
+    """Show the macro row, the relations, kinds of mistakes and what was left out."""
+    columns = ["relation", "n", "P", "R", "F1"]
+    rows = [[name, row["n"], row["p"], row["r"], row["f1"]] for name, row in report["relations"].items()]
+    macro = report["macro"]
+    head = ["all (mean of relations)", sum(row[1] for row in rows), macro["p"], macro["r"], macro["f1"]]
+    console.table(f"triples, {report['mode']}", columns, [head, *rows])
+    kinds = [[kind, n] for kind, n in report["mistakes"]["all"].items()]
+    console.table("mistakes", ["kind", "objects"], kinds)
+    left_out = [[reason, n] for reason, n in report["not_scored"].items() if n]
+    if left_out:
+        console.table("beside the score", ["what", "rows"], left_out)
+
+
+def show_universe(report: dict[str, Any], console: Console) -> None:
+    """Show mean F1, by language and domain, with and without the judge."""
+    columns = ["", "P", "R", "F1"]
+    rows = [["all (mean over questions)", report["precision"], report["recall"], report["f1"]]]
+    if report["judge"]:
+        rule = report["rule_only"]
+        rows.append(["by rules only", rule["precision"], rule["recall"], rule["f1"]])
+    micro = report["micro"]
+    rows.append(["micro", micro["precision"], micro["recall"], micro["f1"]])
+    for kind in ("languages", "domains"):
+        rows += [[f"{name}", row["precision"], row["recall"], row["f1"]] for name, row in report[kind].items()]
+    console.table(f"universes, form {report['form']}", columns, rows)
+    if report["unanswered"]:
+        console.say(f"{len(report['unanswered'])} questions without a reply score 0")
+    if report["replies_without_question"]:
+        console.say(f"{report['replies_without_question']} replies belong to no question")
+
+
+def show_links(report: dict[str, Any], console: Console) -> None:
+    """Show how names were linked."""
+    rows = [[method, n] for method, n in report["methods"].items()]
+    console.table(f"names of {report['rows']} rows", ["linked by", "names"], rows)

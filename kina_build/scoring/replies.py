@@ -1,0 +1,38 @@
+"""Replies from anywhere, one row each, and the letter read from each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from kina_build.scoring.letters import extract_letter
+
+
+class Reply(BaseModel):
+    """One reply whose letter is wanted."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+    id: str
+    response: str | None
+    n_options: int = Field(0, ge=0)
+    """Options of the item; may be left out where the options are given."""
+    options: tuple[str, ...] | None = None
+    reasoning: str = ""
+
+    @model_validator(mode="after")
+    def _counted(self) -> Reply:
+        if self.n_options == 0 and not self.options:
+            raise ValueError("n_options or options is needed")
+        if self.options and self.n_options not in (0, len(self.options)):
+            raise ValueError(f"n_options is {self.n_options} but there are {len(self.options)} options")
+        return self
+
+
+def extract_row(reply: Reply) -> dict[str, Any]:
+    """Return {id, letter, status, rule} of one reply."""
+    found = extract_letter(
+        reply.response or "", reply.n_options or len(reply.options or ()), reply.options, reply.reasoning
+    )
+    return {"id": reply.id, "letter": found.letter, "status": found.status, "rule": found.rule}

@@ -1,0 +1,29 @@
+"""Scores of replies that enumerate a whole universe of names."""
+
+from kina_build.scoring.universe.match import MATCHINGS, Matched, Matching, add_judged, match_names
+from kina_build.scoring.universe.parse import parse_names
+from kina_build.scoring.universe.score import (
+    FORM,
+    ListReply,
+    Seed,
+    UniverseScores,
+    match_replies,
+    read_seeds,
+    sum_up,
+)
+
+__all__ = [
+    "FORM",
+    "MATCHINGS",
+    "ListReply",
+    "Matched",
+    "Matching",
+    "Seed",
+    "UniverseScores",
+    "add_judged",
+    "match_names",
+    "match_replies",
+    "parse_names",
+    "read_seeds",
+    "sum_up",
+]

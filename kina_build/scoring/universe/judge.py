@@ -1,0 +1,63 @@
+"""A model's judgement on names that no rule matched: one of the golds left over, or none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from kina_build.chat import ChatReply, ChatRequest
+from kina_build.scoring.universe.match import Matched, add_judged
+from kina_build.scoring.universe.score import Seed
+
+JUDGE_PROMPT_VERSION = "universe-judge-1"
+
+_VERDICT = re.compile(r"Answer:\s*\**\s*(\d+|none)", re.I)
+
+Question = tuple[int, int]
+"""(place of the outcome, place of the prediction in it)."""
+
+
+def ask_judge(outcomes: Sequence[tuple[Seed, Matched]], model: str) -> dict[Question, ChatRequest]:
+    """Write a request for each unmatched prediction of a question with unmatched golds."""
+    requests: dict[Question, ChatRequest] = {}
+    for place, (seed, matched) in enumerate(outcomes):
+        said, golds = matched.unmatched
+        for prediction in said if golds else ():
+            text = _prompt(seed, matched.predicted[prediction], [matched.golds[gold][0] for gold in golds])
+            requests[place, prediction] = ChatRequest(
+                model=model, messages=({"role": "user", "content": text},), params={"temperature": 0}
+            )
+    return requests
+
+
+def _prompt(seed: Seed, name: str, golds: Sequence[str]) -> str:
+    lines = "\n".join(f"{number}. {gold}" for number, gold in enumerate(golds, start=1))
+    return (
+        f"Question: {seed.question or seed.id}\nA reply to it names: {name}\n\n"
+        f"Which of these entries is the same thing, if any?\n{lines}\n\n"
+        'End with one line: "Answer: " and the number of the entry, or "Answer: none".'
+    )
+
+
+def read_verdict(text: str, n_golds: int) -> int | None:
+    """Return the 0-based entry a judge's reply names last; None for none or anything unreadable."""
+    found = _VERDICT.findall(text)
+    if not found or not found[-1].isdigit():
+        return None
+    return int(found[-1]) - 1 if 1 <= int(found[-1]) <= n_golds else None
+
+
+def apply_judge(
+    outcomes: Sequence[tuple[Seed, Matched]], replies: Mapping[Question, ChatReply]
+) -> list[tuple[Seed, Matched]]:
+    """Add the judge's verdicts to the outcomes by rules."""
+    judged: list[tuple[Seed, Matched]] = []
+    for place, (seed, matched) in enumerate(outcomes):
+        golds = matched.unmatched[1]
+        verdicts: dict[int, int] = {}
+        for (where, prediction), reply in replies.items():
+            entry = read_verdict(reply.text, len(golds)) if where == place and reply.answered else None
+            if entry is not None:
+                verdicts[prediction] = golds[entry]
+        judged.append((seed, add_judged(matched, verdicts)))
+    return judged

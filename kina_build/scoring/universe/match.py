@@ -1,0 +1,105 @@
+"""How many names of a reply stand for a gold, one to one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from kina_build.scoring.pairing import pair_greedily, pair_up
+from kina_build.scoring.universe.normalise import safe_tiers, tier_one
+
+Matching = Literal["maximum", "greedy"]
+MATCHINGS: tuple[str, ...] = get_args(Matching)
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The outcome for one question."""
+
+    predicted: tuple[str, ...]
+    """Distinct names, sorted."""
+    golds: tuple[tuple[str, ...], ...]
+    """Distinct golds, each with its names, sorted."""
+    pairs: tuple[tuple[int, int], ...]
+    """(predicted, gold) places."""
+    repeats: int
+    """Names said again."""
+
+    @property
+    def unmatched(self) -> tuple[list[int], list[int]]:
+        """Return the places of predictions and of golds that found no partner."""
+        said, found = {p for p, _ in self.pairs}, {g for _, g in self.pairs}
+        return (
+            [place for place in range(len(self.predicted)) if place not in said],
+            [place for place in range(len(self.golds)) if place not in found],
+        )
+
+
+def match_names(
+    predicted: Sequence[str],
+    golds: Sequence[Sequence[str]],
+    language: str = "",
+    matching: Matching = "maximum",
+) -> Matched:
+    """Match predicted names with golds by the tiers that are safe for this question.
+
+    The outcome does not depend on the order of names, except in greedy matching.
+
+    Args:
+        predicted: names as parsed; equal ones (tier 1) collapse.
+        golds: each with its names.
+        language: code of the question's language.
+        matching: maximum, or greedy: each prediction, as it comes, takes the first free gold.
+    """
+    code = language.split("-")[0].lower()
+    names = {tier_one(name, code): name for name in sorted(predicted, reverse=True)}
+    truth = {tier_one(entry[0], code): tuple(entry) for entry in sorted(map(tuple, golds), reverse=True)}
+    if matching == "greedy":
+        said = list(dict.fromkeys(tier_one(name, code) for name in predicted))
+    else:
+        said = sorted(names)
+    listed = [truth[form] for form in sorted(truth)]
+    fits = _fits([names[form] for form in said], listed, code)
+    paired = pair_greedily(fits) if matching == "greedy" else pair_up(fits, len(listed))
+    pairs = tuple((place, gold) for place, gold in enumerate(paired) if gold >= 0)
+    return Matched(tuple(names[form] for form in said), tuple(listed), pairs, len(predicted) - len(said))
+
+
+def _fits(said: Sequence[str], golds: Sequence[Sequence[str]], code: str) -> list[list[int]]:
+    """List, for each name, the golds that share a form with it."""
+    strict: dict[str, list[int]] = {}
+    for place, entry in enumerate(golds):
+        for name in entry:
+            strict.setdefault(tier_one(name, code), []).append(place)
+    fits = [sorted(set(strict.get(tier_one(name, code), ()))) for name in said]
+    plain = all(len(entry) == 1 for entry in golds)
+    if plain and all(fits):
+        return fits  # bolder forms could add nothing
+    for form in safe_tiers(golds, code)[1:]:
+        table: dict[str, list[int]] = {}
+        for place, entry in enumerate(golds):
+            for name in entry:
+                table.setdefault(form(name), []).append(place)
+        for place, name in enumerate(said):
+            if not (plain and fits[place]):
+                fits[place] = sorted({*fits[place], *table.get(form(name), ())})
+    return fits
+
+
+def add_judged(matched: Matched, verdicts: Mapping[int, int]) -> Matched:
+    """Add a judge's verdicts on leftovers; a gold is used up by the first that takes it.
+
+    Args:
+        matched: the outcome by rules.
+        verdicts: place of an unmatched prediction -> place of the unmatched gold it names.
+    """
+    taken = {gold for _, gold in matched.pairs}
+    added: list[tuple[int, int]] = []
+    for place in sorted(verdicts):
+        if verdicts[place] not in taken:
+            taken.add(verdicts[place])
+            added.append((place, verdicts[place]))
+    return Matched(
+        matched.predicted, matched.golds, tuple(sorted((*matched.pairs, *added))), matched.repeats
+    )

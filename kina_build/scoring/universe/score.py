@@ -1,0 +1,167 @@
+"""Set-level precision, recall and F1 of enumerated universes, form "kberg-1".
+
+Follows KnowledgeBerg (arXiv 2604.17621) as far as it is published: P = m/|P|, R = m/|G|,
+F1 = 2PR/(P+R) with one-to-one matches m. Its parser, prompts and averaging are not
+published, so scores are compatible in form and reproduce none of its tables.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
+
+from kina_build.errors import InputError
+from kina_build.scoring.pairing import Quality, mean_quality, quality
+from kina_build.scoring.universe.match import Matched, Matching, match_names
+from kina_build.scoring.universe.parse import parse_names
+from kina_build.tables import read_typed
+
+FORM = "kberg-1"
+GOLD_SEPARATOR = ";"
+"""Parts golds in a CSV cell."""
+
+
+class Seed(BaseModel):
+    """One enumeration question in one language."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+    id: str
+    question: str = ""
+    gold: tuple[tuple[str, ...], ...] = ()
+    """Each gold with its names; a JSON string or list, or a CSV cell parted by ";"."""
+    language: str = ""
+    """Code such as en, zh, ar."""
+    domain: str = ""
+
+    @field_validator("gold", mode="before")
+    @classmethod
+    def _split_gold(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            value = [part.strip() for part in value.split(GOLD_SEPARATOR)]
+        entries = [[entry] if not isinstance(entry, list | tuple) else entry for entry in value]
+        return [[str(name) for name in entry] for entry in entries if any(str(name).strip() for name in entry)]
+
+
+class ListReply(BaseModel):
+    """One reply to an enumeration question."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+    id: str = Field(validation_alias=AliasChoices("id", "item_id"))
+    response: str | None = None
+    """The raw text; absent where the call failed."""
+    language: str | None = None
+    """Needed only where one id stands for questions in several languages."""
+
+
+@dataclass(frozen=True)
+class SeedScore:
+    """The score of one question in one language."""
+
+    id: str
+    language: str
+    domain: str
+    quality: Quality
+    matched: Matched
+
+
+@dataclass(frozen=True)
+class UniverseScores:
+    """All scores of one file of replies."""
+
+    overall: Quality
+    """Mean over (question, language)."""
+    micro: Quality
+    """Of the counts of all questions taken together."""
+    by_language: Mapping[str, Quality]
+    by_domain: Mapping[str, Quality]
+    seeds: tuple[SeedScore, ...]
+    """Sorted by id and language."""
+    unanswered: tuple[str, ...]
+    """Questions without a reply; they score 0."""
+    ignored: int
+    """Replies to no question of the file."""
+
+
+def read_seeds(path: Path, *, with_gold: bool = True) -> list[Seed]:
+    """Read questions from CSV or JSONL.
+
+    Raises:
+        InputError: unreadable file, a question twice in one language, or one without gold.
+        RowErrors: rows that do not fit.
+    """
+    seeds = read_typed(path, Seed)
+    seen: set[tuple[str, str]] = set()
+    for seed in seeds:
+        if (seed.id, seed.language) in seen:
+            raise InputError(f"{path}: question {seed.id!r} stands twice in language {seed.language!r}")
+        seen.add((seed.id, seed.language))
+        if with_gold and not seed.gold:
+            raise InputError(f"{path}: question {seed.id!r} has no gold", hint="a universe has at least one member")
+    return seeds
+
+
+def match_replies(
+    seeds: Sequence[Seed], replies: Iterable[ListReply], matching: Matching = "maximum"
+) -> tuple[list[tuple[Seed, Matched]], list[str], int]:
+    """Parse and match every reply by rules.
+
+    Returns:
+        (question, outcome) sorted by id and language; ids without a reply; replies ignored.
+    """
+    said: dict[tuple[str, str | None], str] = {(reply.id, reply.language): reply.response or "" for reply in replies}
+    used: set[tuple[str, str | None]] = set()
+    outcomes: list[tuple[Seed, Matched]] = []
+    unanswered: list[str] = []
+    for seed in sorted(seeds, key=lambda one: (one.id, one.language)):
+        key = next((k for k in ((seed.id, seed.language or None), (seed.id, None)) if k in said), None)
+        if key is None:
+            unanswered.append(seed.id)
+        else:
+            used.add(key)
+        known = [name for entry in seed.gold for name in entry]
+        names = parse_names(said[key], seed.language or None, known) if key else []
+        outcomes.append((seed, match_names(names, seed.gold, seed.language, matching)))
+    return outcomes, unanswered, len(set(said) - used)
+
+
+def rate_match(matched: Matched) -> Quality:
+    """Return P, R and F1 of one outcome; all 0 where nothing was said or nothing matched."""
+    m = len(matched.pairs)
+    return quality(m / len(matched.predicted), m / len(matched.golds)) if m else Quality(0.0, 0.0, 0.0)
+
+
+def sum_up(
+    outcomes: Sequence[tuple[Seed, Matched]], unanswered: Sequence[str] = (), ignored: int = 0
+) -> UniverseScores:
+    """Average the outcomes of all questions."""
+    seeds = tuple(
+        SeedScore(seed.id, seed.language, seed.domain, rate_match(matched), matched)
+        for seed, matched in outcomes
+    )
+    found = sum(len(matched.pairs) for _, matched in outcomes)
+    predicted = sum(len(matched.predicted) for _, matched in outcomes)
+    golds = sum(len(matched.golds) for _, matched in outcomes)
+    return UniverseScores(
+        overall=mean_quality([seed.quality for seed in seeds]),
+        micro=quality(found / predicted if predicted else 0.0, found / golds if golds else 0.0),
+        by_language=_grouped(seeds, lambda seed: seed.language),
+        by_domain=_grouped(seeds, lambda seed: seed.domain),
+        seeds=seeds,
+        unanswered=tuple(unanswered),
+        ignored=ignored,
+    )
+
+
+def _grouped(seeds: Sequence[SeedScore], name: Callable[[SeedScore], str]) -> dict[str, Quality]:
+    groups: dict[str, list[Quality]] = defaultdict(list)
+    for seed in seeds:
+        if name(seed):
+            groups[name(seed)].append(seed.quality)
+    return {group: mean_quality(parts) for group, parts in sorted(groups.items())}
