@@ -32,6 +32,13 @@ Copies = Annotated[
     Path | None,
     typer.Option("--duplicates", help="Leave out copies, keep near-copies in one split (duplicates.json)."),
 ]
+Audit = Annotated[
+    Path | None, typer.Option("--audit", help="Findings of a random audit (item_id, flawed), for the card.")
+]
+FilterModel = Annotated[
+    list[str] | None,
+    typer.Option("--filter-model", help="A model whose wrong answers let items in; the card says so."),
+]
 Output = Annotated[Path, typer.Option("--output", "-o", help="The release folder.")]
 Name = Annotated[str, typer.Option("--name", help="Short name, also of the harness tasks.")]
 Title = Annotated[str, typer.Option("--title", help="Title of the card; default: the name.")]
@@ -81,12 +88,13 @@ class Given:
     selection: Path | None
     decisions: Path | None
     duplicates: Path | None
+    audit: Path | None
     previous: Path | None
 
     @property
     def paths(self) -> list[Path]:
         """Return those that are there."""
-        named = (self.pool, self.selection, self.decisions, self.duplicates, self.previous)
+        named = (self.pool, self.selection, self.decisions, self.duplicates, self.audit, self.previous)
         return [path for path in named if path]
 
     @property
@@ -103,6 +111,8 @@ def export(
     selection: Selection = None,
     decisions: Decisions = None,
     duplicates: Copies = None,
+    audit: Audit = None,
+    filter_model: FilterModel = None,
     name: Name = "benchmark",
     title: Title = "",
     release_version: ReleaseVersion = None,
@@ -127,7 +137,7 @@ def export(
     from kina_build.release.publish import publish, publish_answers
 
     check_target(output)
-    given = Given(pool, selection, decisions, duplicates, previous)
+    given = Given(pool, selection, decisions, duplicates, audit, previous)
     request = _request(
         name=name,
         title=title,
@@ -144,12 +154,12 @@ def export(
         "export",
         inputs=given.paths,
         outputs=[output, *filter(None, [secret])],
-        params=_params(run, request, given, take_down or []),
+        params=_params(run, request, given, take_down or [], filter_model or []),
         show=_show_export,
     )
     if not dry_run and stage.up_to_date():
         return
-    plan = _plan(run, request, given, take_down or [])
+    plan = _plan(run, request, given, take_down or [], filter_model or [])
     if plan.faults:
         run.report(_blocked(plan, output), _show_blocked, exit_code=1)
     release = build_release(plan, run.settings.release)
@@ -259,7 +269,9 @@ def _answers_file(output: Path, answers: Path | None) -> Path:
     return secret
 
 
-def _params(run: Run, request: Request, given: Given, take_down: list[str]) -> dict[str, Any]:
+def _params(
+    run: Run, request: Request, given: Given, take_down: list[str], models: list[str]
+) -> dict[str, Any]:
     asked = vars(request) | {
         "version": str(request.version) if request.version else None,
         "private": sorted(request.private),
@@ -270,10 +282,16 @@ def _params(run: Run, request: Request, given: Given, take_down: list[str]) -> d
         "release": run.settings.release.model_dump(mode="json"),
         "items": run.settings.items.model_dump(mode="json"),
     }
-    return {**asked, "take_down": take_down, "given": given.roles, "settings": settings}
+    return {
+        **asked,
+        "take_down": take_down,
+        "filter_models": models,
+        "given": given.roles,
+        "settings": settings,
+    }
 
 
-def _plan(run: Run, request: Request, given: Given, take_down: list[str]) -> Plan:
+def _plan(run: Run, request: Request, given: Given, take_down: list[str], models: list[str]) -> Plan:
     from kina_build.items.pool import read_pool
     from kina_build.release.admission import admit
     from kina_build.release.folder import read_release
@@ -282,6 +300,7 @@ def _plan(run: Run, request: Request, given: Given, take_down: list[str]) -> Pla
     from kina_build.release.sources import (
         Duplicates,
         parse_pairs,
+        read_audit,
         read_decisions,
         read_duplicates,
         read_selection,
@@ -306,8 +325,10 @@ def _plan(run: Run, request: Request, given: Given, take_down: list[str]) -> Pla
         pool_items=len(pool),
         selection=selected.facts if selected else None,
         review=review_facts(decisions) if decisions else None,
+        audit=read_audit(given.audit, {item.item_id for item in pool}) if given.audit else None,
         corrected_keys=admission.corrected,
         duplicates=copies.facts,
+        filter_models=tuple(sorted(set(models))),
     )
     with run.console.progress("gates") as progress:
         return plan_release(

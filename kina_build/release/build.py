@@ -26,9 +26,8 @@ from kina_build.release.versions import (
     parse_version,
     row_hash,
 )
-
-PROMPT_VERSION = "kina-1"
-EXTRACTOR_VERSION = "1"
+from kina_build.scoring.letters import EXTRACTOR_VERSION
+from kina_build.scoring.prompts import PROMPT_VERSION
 
 Rows = Mapping[str, Sequence[Row]]
 """Rows by split."""
@@ -66,7 +65,7 @@ def build_release(plan: Plan, rules: ReleaseRules = ReleaseRules()) -> Release:
     items = plan.admission.items
     record = ReleaseRecord(
         name=request.name,
-        title=request.title or request.name,
+        title=" ".join(request.title.split()) or request.name,
         version=str(version),
         published=request.published,
         content_hash=content,

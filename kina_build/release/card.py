@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from kina_build.release.gates import license_id
+from kina_build.release.harness import scored_split
 from kina_build.release.names import parquet_file
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.rendering import render
@@ -18,7 +20,18 @@ CLAIMS = "kina_build"
 
 def write_card(record: ReleaseRecord) -> str:
     """Write the card: YAML header and text."""
-    return f"---\n{dump_yaml(header(record))}---\n\n{render('card.md', record=record, facts=facts(record))}"
+    splits = [split for split, count in record.counts.items() if count.items]
+    text = render(
+        "card.md",
+        record=record,
+        facts=facts(record),
+        splits=splits,
+        paths=sorted({path for split in splits for path in record.counts[split].by_path}),
+        languages=[name for name in record.languages if name],
+        withheld=Counter(one.reason.partition(":")[0] for one in record.withheld),
+        scored=scored_split(record),
+    )
+    return f"---\n{dump_yaml(header(record))}---\n\n{text}"
 
 
 def header(record: ReleaseRecord) -> dict[str, Any]:

@@ -5,12 +5,7 @@ from __future__ import annotations
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.rendering import render
 from kina_build.release.splits import DEV, TEST
-
-INSTRUCTION = (
-    "Answer the multiple-choice question below. You may reason first. "
-    "The last line of your reply must be 'Answer: X', where X is one of the letters {letters}."
-)
-"""Of the generative prompt; {letters} are those the item offers, joined by commas."""
+from kina_build.scoring.prompts import INSTRUCTION
 
 ANSWER_PATTERN = r"(?im)^\W*answer\W*:\W*([A-Z])\b"
 """How lm-eval finds the letter: the last line that starts with "Answer:"."""

@@ -71,6 +71,18 @@ class Letters(Frozen):
     """Items in which a reference to a letter was carried along."""
 
 
+class AuditFacts(Frozen):
+    """What a random audit of accepted items found."""
+
+    audited: int
+    flawed: int
+    rate: float
+    """Share of flawed items among those audited."""
+    low: float
+    """Lower end of the 95 % Wilson interval of the rate."""
+    high: float
+
+
 class Provenance(Frozen):
     """How the items were chosen and checked, as far as the given files say."""
 
@@ -79,12 +91,13 @@ class Provenance(Frozen):
     """Objective, bound, ratio and guarantee of the certificate."""
     review: dict[str, Any] | None = None
     """Decisions by kind."""
+    audit: AuditFacts | None = None
     corrected_keys: dict[str, tuple[str, str]] = {}
     """Items whose key was corrected: the letter in the pool, the right one."""
     duplicates: dict[str, Any] | None = None
     """Encoder, threshold and the number of items dropped."""
     filter_models: tuple[str, ...] = ()
-    """Models whose wrong answers let an item in; their scores are biased downward."""
+    """Models whose wrong answers let items in; their scores are biased downward."""
 
 
 class Earlier(Frozen):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import jinja2
@@ -14,6 +15,24 @@ ENVIRONMENT = jinja2.Environment(
     lstrip_blocks=True,
     keep_trailing_newline=True,
 )
+
+
+def tell(counts: Mapping[str, int]) -> str:
+    """Write counts as "A 12, B 9"; a blank name is "none given"."""
+    return ", ".join(f"{name or 'none given'} {count}" for name, count in counts.items())
+
+
+def cell(text: str) -> str:
+    """Write a text so that it stays in one cell of a Markdown table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def figure(number: float) -> str:
+    """Write a number with four significant digits."""
+    return f"{number:.4g}"
+
+
+ENVIRONMENT.filters.update(told=tell, cell=cell, figure=figure)
 
 
 def render(template: str, **values: Any) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from kina_build.errors import InputError, UsageError
 from kina_build.jsonl import read_document
 from kina_build.release.admission import Decision
+from kina_build.release.record import AuditFacts
 from kina_build.tables import read_typed
 
 
@@ -48,6 +51,11 @@ class _Duplicates(_Loose):
     encoder: str | None = None
     revision: str | None = None
     threshold: float | None = None
+
+
+class _Audited(_Loose):
+    item_id: str
+    flawed: bool
 
 
 @dataclass(frozen=True)
@@ -100,6 +108,33 @@ def review_facts(decisions: Sequence[Decision]) -> dict[str, Any]:
     """Count decisions by kind."""
     counts = Counter(decision.decision for decision in decisions)
     return {"decisions": {kind: counts[kind] for kind in sorted(counts)}}
+
+
+def read_audit(path: Path, released: Collection[str]) -> AuditFacts:
+    """Read what an audit of accepted items found: rows of item_id and flawed.
+
+    Args:
+        path: JSON Lines or CSV.
+        released: ids of the pool; an audit of other items says nothing of this release.
+
+    Raises:
+        InputError: unreadable, or none of its items is in the pool.
+    """
+    rows = [row for row in read_typed(path, _Audited) if row.item_id in released]
+    if not rows:
+        raise InputError(f"{path}: none of the audited items is in the pool")
+    flawed = sum(row.flawed for row in rows)
+    low, high = wilson(flawed, len(rows))
+    return AuditFacts(audited=len(rows), flawed=flawed, rate=flawed / len(rows), low=low, high=high)
+
+
+def wilson(hits: int, trials: int) -> tuple[float, float]:
+    """Return the 95 % Wilson score interval of a share (Wilson 1927)."""
+    z = NormalDist().inv_cdf(0.975)
+    share, scale = hits / trials, 1 + z * z / trials
+    centre = (share + z * z / (2 * trials)) / scale
+    half = z / scale * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
+    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def read_duplicates(path: Path) -> Duplicates:

@@ -102,7 +102,7 @@ def letter_range(given: Any, expected: Any) -> None:
         doc = row.model_dump()
         prompt = loaded["reply_prompt"](doc)
         assert "".join(loaded["letters"](doc)) == wanted
-        assert f"one of the letters {', '.join(wanted)}." in prompt
+        assert f"one of: {', '.join(wanted)}." in prompt
         assert [line[0] for line in prompt.splitlines() if line[1:2] == ":"] == list(wanted)
 
 
