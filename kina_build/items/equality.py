@@ -16,13 +16,17 @@ ONE_NUMBER = re.compile(r"([A-Za-z ]*-?)([1-9]\d*(?:\.\d+)?|0(?:\.\d+)?)((?: [A-
 """One plain number, words before and a unit behind it."""
 
 
+How = Literal["text", "markup", "value", "expression"]
+
+
 @dataclass(frozen=True)
 class EqualOptions:
     """Options that are one answer, and in what sense."""
 
     keys: tuple[str, ...]
-    how: Literal["text", "markup", "value"]
-    """text: but for blanks; markup: but for LaTeX that changes looks; value: 1/2 and .5."""
+    how: How
+    """text: but for blanks; markup: but for LaTeX that changes looks; value: one number, 1/2 and .5;
+    expression: 9^2 and 81, which are different answers to some questions."""
 
 
 def equal_options(item: Item) -> list[EqualOptions]:
@@ -35,13 +39,14 @@ def equal_options(item: Item) -> list[EqualOptions]:
     texts = {n: text for n, text in texts.items() if text}
     if len(set(texts.values())) == len(texts) and not _may_be_equal_in_value(texts.values()):
         return []
-    by_text = _group(texts)
     markup = {n: squeeze(fold_markup(text)) for n, text in texts.items()}
-    by_markup = _group(markup)
-    return [
-        EqualOptions(tuple(item.options[n].key for n in group), _how(group, by_text, by_markup))
-        for group in _join(by_markup, _group_values(texts))
+    numbers, expressions = _group_values(texts)
+    certain = _join(_group(markup), numbers)
+    groups: list[tuple[list[int], How]] = [
+        (group, _how(group, _group(texts), _group(markup))) for group in certain
     ]
+    groups += [(group, "expression") for group in expressions if group not in certain]
+    return [EqualOptions(tuple(item.options[n].key for n in group), how) for group, how in groups]
 
 
 def _may_be_equal_in_value(texts: Collection[str]) -> bool:
@@ -71,19 +76,23 @@ def _group(texts: dict[int, str]) -> list[list[int]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _group_values(texts: dict[int, str]) -> list[list[int]]:
-    """Group options whose formulas are the same."""
+def _group_values(texts: dict[int, str]) -> tuple[list[list[int]], list[list[int]]]:
+    """Group options that are the same number, and options that are the same formula."""
     groups: list[tuple[Formula, list[int]]] = []
+    plain: set[int] = set()
     for n, text in texts.items():
         formula = read_formula(text)
         if formula is None:
             continue
+        if formula.plain:
+            plain.add(n)
         known = next((group for other, group in groups if other.same(formula)), None)
         if known is None:
             groups.append((formula, [n]))
         else:
             known.append(n)
-    return [group for _, group in groups if len(group) > 1]
+    numbers = [[n for n in group if n in plain] for _, group in groups]
+    return [group for group in numbers if len(group) > 1], [group for _, group in groups if len(group) > 1]
 
 
 def _join(*groupings: list[list[int]]) -> list[list[int]]:
@@ -95,7 +104,7 @@ def _join(*groupings: list[list[int]]) -> list[list[int]]:
     return sorted(sorted(group) for group in joined)
 
 
-def _how(group: list[int], *groupings: list[list[int]]) -> Literal["text", "markup", "value"]:
-    if group in groupings[0]:
+def _how(group: list[int], by_text: list[list[int]], by_markup: list[list[int]]) -> How:
+    if group in by_text:
         return "text"
-    return "markup" if group in groupings[1] else "value"
+    return "markup" if group in by_markup else "value"

@@ -33,6 +33,12 @@ TOLERANCE = 1e-12
 
 HINT = re.compile(r"[\d\\^√π½⅓¼¾²³]")
 """What a text without any of these cannot be: a number or a formula worth reading."""
+AMBIGUOUS = re.compile(
+    r"\d\s*%?\s*[-–]\s*[\d.,]+\s*%?(?![\d.,%\s]*[-+*/^=])$"  # 45%-50% is a range
+    r"|\^\{?[0o]\b|\d\s*\(\d|(?<![A-Za-z\\])[^\W\d_]\("  # 30^0 are degrees, 2(1/2) is 2.5, f(2) is no product
+    r"|[A-Za-z]{2,}\s*-\s*\d"  # mol-1 is a unit
+)
+"""Notations with two readings: texts that hold one are not compared in value."""
 PLAIN = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 """Numbers that need no parser."""
 TOKEN = re.compile(
@@ -77,6 +83,8 @@ class Formula:
     relations: tuple[str, ...]
     values: tuple[Number, ...]
     """One for each side of the relations."""
+    plain: bool
+    """One number, however written (1/2, .5, 50 %, 5 × 10^-1), with or without a unit: no sum or power."""
 
     def same(self, other: Formula) -> bool:
         """Tell whether two formulas are the same."""
@@ -92,9 +100,12 @@ def read_formula(text: str) -> Formula | None:
     if len(text) > LONGEST or not HINT.search(text):
         return None
     if PLAIN.fullmatch(text):
-        return Formula((), (Fraction(text),))
+        return Formula((), (Fraction(text),), plain=True)
+    markup = fold_markup(text)
+    if AMBIGUOUS.search(markup):
+        return None
     try:
-        return _Parser(_tokenise(fold_markup(text))).read()
+        return _Parser(_tokenise(markup)).read()
     except (_NotAFormula, ArithmeticError, ValueError):
         return None
 
@@ -127,7 +138,8 @@ def _tokenise(text: str) -> list[str]:
             tokens.append(match[0])
     symbols = {token for token in tokens if token[0].isalpha()}
     # products of capitals may be of matrices or genes, where the order counts
-    if len(symbols) > MOST_SYMBOLS or sum(symbol[0].isupper() for symbol in symbols) > 1:
+    words = sum(len(symbol) > 2 and symbol.isalpha() for symbol in symbols)
+    if words > 1 or len(symbols) > MOST_SYMBOLS or sum(symbol[0].isupper() for symbol in symbols) > 1:
         raise _NotAFormula
     return tokens
 
@@ -156,6 +168,7 @@ class _Parser:
         self.tokens = tokens
         self.at = 0
         self.depth = 0
+        self.operations = 0
 
     def read(self) -> Formula:
         values, relations = [self.sum()], []
@@ -165,7 +178,7 @@ class _Parser:
             values.append(self.sum())
         if self.at < len(self.tokens):
             raise _NotAFormula
-        return Formula(tuple(relations), tuple(values))
+        return Formula(tuple(relations), tuple(values), plain=not relations and self.operations == 0)
 
     def peek(self) -> str:
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
@@ -179,6 +192,7 @@ class _Parser:
         total = self.product()
         while (sign := self.peek()) in ("+", "-"):
             self.at += 1
+            self.operations += 1
             term = self.product()
             total = _bounded(total + term if sign == "+" else total - term)
         return total
@@ -190,8 +204,11 @@ class _Parser:
                 self.at += 1
                 total = _bounded(total / self.factor())
                 self._refuse_factor()  # 1/2x: one half of x, or one over 2x?
+                if self.peek() in QUOTIENTS:  # .2/.3/.5: a list of shares, rather
+                    raise _NotAFormula
             elif token in PRODUCTS:
                 self.at += 1
+                self.operations += self.peek() != "10"
                 total = _bounded(total * self.factor())
             elif self._starts_factor(token):
                 total = _bounded(total * self.power())
@@ -219,7 +236,10 @@ class _Parser:
         base = self.atom()
         while self.take("%"):
             base = base / 100
-        return _raise(base, self.exponent()) if self.take("^") else base
+        if not self.take("^"):
+            return base
+        self.operations += base != 10
+        return _raise(base, self.exponent())
 
     def exponent(self) -> Number:
         """Read what stands behind "^": a bracket, or one sign and one atom; 10^23 is read whole."""
@@ -237,6 +257,8 @@ class _Parser:
             return _number(token)
         if token[:1] == "\\":
             return self.command(token[1:])
+        if token in FUNCTIONS:
+            return self.command(token)
         if token[:1].isalpha():
             return _sample(token)
         raise _NotAFormula
@@ -262,8 +284,11 @@ class _Parser:
         if name == "pi":
             return math.pi
         if name in FUNCTIONS:
+            self.operations += 1
             value = FUNCTIONS[name](float(self.argument()))
             self._refuse_factor()  # sin 2x: of 2, or of 2x?
+            if self.peek() == "^":  # log n^2: of n, or of n^2?
+                raise _NotAFormula
             return value
         if name in ("le", "leq", "ge", "geq", "times", "cdot", "div"):
             raise _NotAFormula

@@ -62,6 +62,7 @@ RULES: Mapping[str, Rule] = {
     "key_not_in_options": Rule("the key names no option", "error", "error"),
     "keyed_option_duplicated": Rule("another option is the same answer as the keyed one", "error", "error"),
     "duplicate_distractor": Rule("two wrong options are the same answer", "error", "warning"),
+    "options_equal_in_value": Rule("two options are formulas of one value", "warning", "info"),
     "unlabelled_extra_options": Rule("options without label behind labelled ones", "error", "error"),
     "option_carries_label": Rule("option texts begin with their letters", "error", "warning"),
     "option_text_is_label": Rule("an option's text is another option's letter", "warning", "warning"),

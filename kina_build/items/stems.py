@@ -60,12 +60,12 @@ MEDIA = _any(
 SHOWN = _any(
     "shown depicted illustrated pictured drawn displayed seen indicated labell?ed given represented sketched"
 )
-SHOWS = r"(?:above|below|shows?|shown|represents?|depicts?|illustrates?|(?:at|on the) (?:right|left))"
+SHOWS = r"(?:above|below|shows|shown|represents|depicts|illustrates|(?:at|on the) (?:right|left))"
 
 NEEDS_MEDIA = _phrases(
     "fig,diagram,graph,image,picture,chart,photo,illustration,map,drawing,schematic,plot,exhibit,shown,depicted"
     ",img,![,图,圖,図",
-    r"\b(?:figures?|figs?\.?|diagrams?|exhibits?|photos?|images?|charts?)\s*(?:\d+|(?-i:[A-Z])\b)(?!\w)",
+    r"\b(?:figures?|figs?\.?|diagrams?|exhibits?|(?-i:Photo|Image|Chart))\s*(?:\d+|(?-i:[A-Z])\b)(?!\w)",
     r"\b(?:graphs?|maps?|plots?|pictures?) \d+\b",
     rf"\b{SHOWN} (?:in|on|by|as) (?:the|this|these|an?|above|below) (?:\w+ ){{0,2}}?{MEDIA}(?!\w)",
     rf"\b(?:the|this|these) (?:\w+ )?{MEDIA} {SHOWS}\b",
@@ -80,19 +80,23 @@ NEEDS_MEDIA = _phrases(
 NEEDS_TABLE = _phrases(
     "table,表",
     r"\btable \d+|\b(?:following|above|below|accompanying) table\b|\bthe table (?:above|below|shows?)\b",
-    r"\b(?:shown|given|listed) in (?:the|this) table\b|[下上如]\s*表",
+    r"\b(?:shown|given|listed) in (?:the|this) table\b|[下上如]\s*表(?!面)",
 )
 
 NEEDS_PASSAGE = _phrases(
     "passage,excerpt,paragraph,extract,above,below,line,根据,文,材料",
-    r"\b(?:the|this|that|above|following|preceding) (?:\w+ )?(?:passage|excerpt|paragraph|extract)\b",
+    r"\b(?:the|this|that|above|following|preceding) (?:\w+ )?(?:passage|excerpt|paragraph|extract)\b(?! of)",
     r"\b(?:in|from|of) (?:the|this) (?:text|story|poem|article|speech|selection) (?:above|below)\b",
-    r"\b(?:information|text|statement|scenario|case) (?:above|below)\b",
+    r"\b(?:information|text|scenario|case) (?:above|below)\b",
     r"\blines? \d+(?:\s*[-–]\s*\d+)?\s*\(",
     r"根据(?:本文|短文|上文|材料|文章|原文)|[本上原]文[中的]|材料[一二三中]|本文[のでに]",
 )
 
-WORK = _any("paper study article chapter book lecture course section work thesis report module")
+NUMBER = re.compile(r"\d+")
+TABLE_NUMBERS = 12
+"""Numbers in a stem that make it likely to hold the table it speaks of."""
+
+WORK = _any("paper article chapter book lecture course thesis report module")
 REFERS_TO_CONTEXT = _phrases(
     "paper,study,article,chapter,book,lecture,course,section,work,thesis,report,module,slide,author,above,earlier"
     ",previously,in class,the text,论文,研究,章,课",
@@ -130,7 +134,7 @@ def check_stem(item: Item, rules: ItemRules = ItemRules()) -> Iterator[Fault]:
     lowered = question.lower()
     inline = len(question) >= rules.passage_characters
     for rule, phrases, given, what in (
-        ("missing_media", NEEDS_MEDIA, _shows_media(material), "needs a figure"),
+        ("missing_media", NEEDS_MEDIA, _shows_media(material) or "\\begin{" in question, "needs a figure"),
         ("missing_media", NEEDS_TABLE, bool(material) or _holds_table(question), "needs a table"),
         ("missing_passage", NEEDS_PASSAGE, bool(material) or inline, "needs a passage"),
         ("refers_to_context", REFERS_TO_CONTEXT, bool(material), "speaks of what is not there"),
@@ -157,4 +161,4 @@ def _shows_media(material: str) -> bool:
 
 
 def _holds_table(question: str) -> bool:
-    return "\n" in question.strip() or "|" in question
+    return "\n" in question.strip() or "|" in question or len(NUMBER.findall(question)) >= TABLE_NUMBERS

@@ -19,6 +19,12 @@ REFERENCE = re.compile(
 )
 """A whole option that names other options by letter."""
 
+SENSES = {
+    "text": "read the same",
+    "markup": "look the same",
+    "value": "are the same number",
+    "expression": "are equal in value",
+}
 LOST = "\ufffd"
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
 """Control characters (category Cc) other than blanks and ends of line."""
@@ -46,9 +52,10 @@ def check_equal_options(item: Item) -> Iterator[Fault]:
     for group in equal_options(item):
         keys = list(group.keys)
         evidence = {"equal_positions": keys, "how": group.how}
-        sense = {"text": "read the same", "markup": "look the same", "value": "are equal in value"}[group.how]
         rule = "keyed_option_duplicated" if item.correct_answer in keys else "duplicate_distractor"
-        yield Fault(rule, f"options.{keys[0]}", f"options {' and '.join(keys)} {sense}", evidence)
+        if group.how == "expression":
+            rule = "options_equal_in_value"
+        yield Fault(rule, f"options.{keys[0]}", f"options {' and '.join(keys)} {SENSES[group.how]}", evidence)
 
 
 def _check_keys(item: Item) -> Iterator[Fault]:
