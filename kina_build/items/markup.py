@@ -19,6 +19,14 @@ CURRENCY = re.compile(r"^\d[\d.,]*(\s+[^\\=^_{}]*)?$")
 FORMULA_LIMIT = 2000
 """Characters of a formula that is still rendered; a longer one is shown as it is written."""
 
+SAFE_ATTRIBUTES = {
+    "accent", "accentunder", "columnalign", "columnlines", "columnspacing", "depth", "display", "displaystyle",
+    "fence", "form", "height", "largeop", "linethickness", "lspace", "mathcolor", "mathsize", "mathvariant",
+    "maxsize", "minsize", "movablelimits", "rowlines", "rowspacing", "rspace", "scriptlevel", "separator",
+    "stretchy", "symmetric", "voffset", "width", "xmlns",
+}  # fmt: skip
+"""Attributes of MathML that only shape a formula."""
+
 
 def show_text(text: str) -> str:
     """Return text as HTML with its formulas as MathML; line breaks stay line breaks.
@@ -41,12 +49,24 @@ def show_text(text: str) -> str:
 
 
 def show_formula(formula: str, *, block: bool = False) -> str:
-    """Return one LaTeX formula as MathML (https://www.w3.org/TR/mathml-core/)."""
-    from latex2mathml.converter import convert
+    """Return one LaTeX formula as MathML (https://www.w3.org/TR/mathml-core/).
+
+    Nothing of the formula can act as markup: its texts are escaped, and links, styles and
+    the like are left out.
+    """
+    from xml.etree.ElementTree import tostring
+
+    from latex2mathml.converter import convert_to_element
 
     if len(formula) <= FORMULA_LIMIT:
         with contextlib.suppress(Exception):  # the parser raises whatever a broken formula makes it raise
-            return str(convert(formula, display="block" if block else "inline"))
+            root = convert_to_element(formula, display="block" if block else "inline")
+            for node in root.iter():
+                # the parser leaves characters as references, which escaping would show as such
+                node.text = html.unescape(node.text) if node.text else node.text
+                for name in set(node.attrib) - SAFE_ATTRIBUTES:
+                    del node.attrib[name]
+            return str(tostring(root, encoding="unicode"))
     return f"<code>{html.escape(formula)}</code>"
 
 

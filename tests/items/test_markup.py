@@ -39,6 +39,27 @@ def test_nothing_of_the_text_is_live_html(text: str) -> None:
     assert "<b>x" not in shown
 
 
+@pytest.mark.parametrize(
+    "formula",
+    [
+        r"\text{<script>alert(1)</script>}",
+        r"\href{javascript:alert(1)}{x}",
+        r"\style{background:url(//a.example)}{x}",
+        r"\class{wide}{x}",
+    ],
+)
+def test_nothing_of_a_formula_is_live_html(formula: str) -> None:
+    shown = show_text(f"${formula}$")
+    assert shown.startswith("<math")
+    for live in ("<script", "href=", "style=", "class="):
+        assert live not in shown
+
+
+def test_signs_of_a_formula_are_shown_once_escaped() -> None:
+    assert "<mo>&lt;</mo>" in show_text("$a < b$")
+    assert "≤" in show_text(r"$a \leq b$")
+
+
 def test_an_item_shows_its_key_only_when_asked(make_item: Callable[..., Item]) -> None:
     item = make_item("q1", "Which?", ["red", "blue"], "B", explanation="Because.")
     assert "✓" in show_item(item)

@@ -24,7 +24,7 @@ def test_the_product_equals_a_naive_loop_over_the_same_draws():
     board = board_of(rng.random((3, 17)) < 0.5)
     means = resample(board, 50, 7).means
     draws = np.random.default_rng(7)
-    naive = [board.scores[:, draws.integers(0, 17, 17)].mean(axis=1) for _ in range(50)]
+    naive = [board.scores[:, draws.integers(0, 17, 17, dtype=np.int32)].mean(axis=1) for _ in range(50)]
     assert means == pytest.approx(np.array(naive), abs=1e-12)
 
 
