@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from kina_build.scoring.letters import extract_letter, labels
 from kina_build.scoring.letters.labels import LATIN
-from tests.conftest import fault_cases
 from tests.scoring.letter_cases import CASES, MANY_OPTIONS, WITH_OPTIONS
 
 PLAIN = [
@@ -76,16 +74,6 @@ def test_public_cases(shared: Path) -> None:
     with_letter = sum(row["gold_extraction"] is not None for row in rows)
     assert len(wrong) <= 0.03 * with_letter, wrong
     assert len(invented) <= 1, invented
-
-
-@pytest.mark.parametrize("case", fault_cases("score"))
-def test_public_faults_of_letters(case: dict[str, Any]) -> None:
-    given_ = case["input"]
-    if "response" not in given_ or "letters" not in given_:
-        pytest.skip("not about letters")
-    found = extract_letter(given_["response"], len(given_["letters"])).letter
-    assert found == case["expected"]["predicted"]
-    assert (found == given_["gold"]) == case["expected"]["correct"]
 
 
 @given(st.text(max_size=300), st.integers(1, 30))
