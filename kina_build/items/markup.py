@@ -20,8 +20,8 @@ FORMULA_LIMIT = 2000
 """Characters of a formula that is still rendered; a longer one is shown as it is written."""
 
 SAFE_ATTRIBUTES = {
-    "accent", "accentunder", "columnalign", "columnlines", "columnspacing", "depth", "display", "displaystyle",
-    "fence", "form", "height", "largeop", "linethickness", "lspace", "mathcolor", "mathsize", "mathvariant",
+    "accent", "accentunder", "columnalign", "columnlines", "columnspacing", "depth", "display",
+    "displaystyle", "fence", "form", "height", "largeop", "linethickness", "lspace", "mathcolor", "mathsize", "mathvariant",
     "maxsize", "minsize", "movablelimits", "rowlines", "rowspacing", "rspace", "scriptlevel", "separator",
     "stretchy", "symmetric", "voffset", "width", "xmlns",
 }  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +12,7 @@ from kina_build.dedup.records import Duplicates
 from kina_build.errors import InputError
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import read_document, read_json, read_records
+from kina_build.jsonl import iter_rows, read_document, read_json, read_records
 from kina_build.ranking.itemanalysis import ItemFigures
 from kina_build.ranking.leaderboard import Leaderboard
 from kina_build.release.record import ReleaseRecord
@@ -197,5 +196,4 @@ def _object(path: Path) -> dict[str, Any]:
 
 def _private_ids(release: Path, record: ReleaseRecord) -> frozenset[str]:
     private = [name for name, split in record.counts.items() if split.private and split.items]
-    rows = [row for name in private for row in (release / f"{name}.jsonl").open(encoding="utf-8")]
-    return frozenset(str(json.loads(row)["id"]) for row in rows if row.strip())
+    return frozenset(str(row.get("id")) for name in private for _, row in iter_rows(release / f"{name}.jsonl"))
