@@ -21,9 +21,9 @@ FORMULA_LIMIT = 2000
 
 SAFE_ATTRIBUTES = {
     "accent", "accentunder", "columnalign", "columnlines", "columnspacing", "depth", "display",
-    "displaystyle", "fence", "form", "height", "largeop", "linethickness", "lspace", "mathcolor", "mathsize", "mathvariant",
-    "maxsize", "minsize", "movablelimits", "rowlines", "rowspacing", "rspace", "scriptlevel", "separator",
-    "stretchy", "symmetric", "voffset", "width", "xmlns",
+    "displaystyle", "fence", "form", "height", "largeop", "linethickness", "lspace", "mathcolor",
+    "mathsize", "mathvariant", "maxsize", "minsize", "movablelimits", "rowlines", "rowspacing", "rspace",
+    "scriptlevel", "separator", "stretchy", "symmetric", "voffset", "width", "xmlns",
 }  # fmt: skip
 """Attributes of MathML that only shape a formula."""
 

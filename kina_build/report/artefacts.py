@@ -196,4 +196,6 @@ def _object(path: Path) -> dict[str, Any]:
 
 def _private_ids(release: Path, record: ReleaseRecord) -> frozenset[str]:
     private = [name for name, split in record.counts.items() if split.private and split.items]
-    return frozenset(str(row.get("id")) for name in private for _, row in iter_rows(release / f"{name}.jsonl"))
+    return frozenset(
+        str(row.get("id")) for name in private for _, row in iter_rows(release / f"{name}.jsonl")
+    )
