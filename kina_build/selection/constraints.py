@@ -27,6 +27,11 @@ class Room:
             self.take(item)
 
     @property
+    def places(self) -> int:
+        """Return how many items are yet to be taken."""
+        return max(0, self.problem.size - int(self.counts.sum()))
+
+    @property
     def free(self) -> int:
         """Return the places that no lower quota claims; negative where quotas ask too much."""
         return self.problem.size - int(np.maximum(self.counts, self.problem.lower).sum())

@@ -123,7 +123,7 @@ def _problem(inputs: Inputs, matrix: SupportMatrix, size: int, quotas: Iterable[
         quotas=tuple(quotas),
         conflicts=inputs.conflicts,
         mode=inputs.conflict_mode,
-        must=inputs.must.intersection(matrix.item_ids),
+        must=inputs.must.intersection(matrix.item_ids) if inputs.must else frozenset(),
         exclude=inputs.exclude | (ruled_out - inputs.must),
     )
 

@@ -19,6 +19,8 @@ from kina_build.selection.constraints import Room
 from kina_build.selection.passes import compiled, sum_gains
 from kina_build.selection.problem import Problem
 
+Floats = NDArray[np.float64]
+
 FIRST_CHUNK = 64
 """Items the numpy path evaluates first in a pick; each further chunk is four times as large."""
 
@@ -58,10 +60,10 @@ def pick_greedily(
     room = Room(problem, start)
     room.blocked[list(without)] = True
     if len(problem.stratum) >= rules.compiled_from_items:
-        added = _pick_compiled(problem, room, problem.cover(start), rules.block_items)
+        gainful = _pick_compiled(problem, room, problem.cover(start), rules.block_items)
     else:
-        added = _pick_in_numpy(problem, room, problem.cover(start))
-    items = start + added
+        gainful = _pick_in_numpy(problem, room, problem.cover(start))
+    items = start + gainful + _fill_saturated(problem, room)
     return Picks(items, marginal_gains(problem, items))
 
 
@@ -94,10 +96,11 @@ def marginal_gains(problem: Problem, items: Iterable[int]) -> tuple[int, ...]:
     return tuple(gains)
 
 
-def _pick_in_numpy(problem: Problem, room: Room, cover: NDArray[np.float64]) -> tuple[int, ...]:
+def _pick_in_numpy(problem: Problem, room: Room, cover: Floats) -> tuple[int, ...]:
+    """Pick until no open item gains anything."""
     central, bounds = problem.centrality, problem.centrality.copy()
     picks: list[int] = []
-    while room.counts.sum() < problem.size and len(live := np.flatnonzero(room.open_items())):
+    while room.places and len(live := np.flatnonzero(room.open_items())):
         order = live[np.lexsort((live, -central[live], -bounds[live]))]
         best, start, length = -1, 0, FIRST_CHUNK
         while start < len(order):
@@ -109,19 +112,43 @@ def _pick_in_numpy(problem: Problem, room: Room, cover: NDArray[np.float64]) -> 
             if best < 0 or _key(bounds, central, leader) > _key(bounds, central, best):
                 best = leader
             start, length = start + length, length * 4
+        if bounds[best] == 0:
+            break
         picks.append(best)
         room.take(best)
         cover = np.maximum(cover, problem.matrix.levels[best])
     return tuple(picks)
 
 
-def _key(gains: NDArray[np.float64], central: NDArray[np.float64], item: int) -> tuple[float, float, int]:
+def _key(gains: Floats, central: Floats, item: int) -> tuple[float, float, int]:
     return float(gains[item]), float(central[item]), -item
 
 
-def _pick_compiled(problem: Problem, room: Room, cover: NDArray[np.float64], block: int) -> tuple[int, ...]:
+def _fill_saturated(problem: Problem, room: Room) -> tuple[int, ...]:
+    """Fill the places left once no open item gains anything: gains are 0, so centrality decides.
+
+    What is closed stays closed, so one walk down the order is enough.
+    """
+    if not room.places:
+        return ()
+    live = np.flatnonzero(room.open_items())
+    picks: list[int] = []
+    open_strata = room.open_strata()
+    for item in live[np.lexsort((live, -problem.centrality[live]))].tolist():
+        if room.blocked[item] or not open_strata[problem.stratum[item]]:
+            continue
+        picks.append(item)
+        room.take(item)
+        if not room.places:
+            break
+        open_strata = room.open_strata()
+    return tuple(picks)
+
+
+def _pick_compiled(problem: Problem, room: Room, cover: Floats, block: int) -> tuple[int, ...]:
+    """Pick until no open item gains anything, with the compiled kernel."""
     bounds = np.where(room.blocked, -1.0, problem.centrality)
-    picks = np.empty(problem.size - int(room.counts.sum()), dtype=np.int64)
+    picks = np.empty(room.places, dtype=np.int64)
     conflicts = problem.conflicts
     count = compiled(_scan_blocks)(
         problem.matrix.levels,
@@ -130,7 +157,7 @@ def _pick_compiled(problem: Problem, room: Room, cover: NDArray[np.float64], blo
         bounds,
         problem.centrality,
         problem.stratum,
-        room.counts,
+        room.counts.copy(),
         problem.lower,
         problem.upper,
         room.free,
@@ -140,15 +167,18 @@ def _pick_compiled(problem: Problem, room: Room, cover: NDArray[np.float64], blo
         picks,
         block,
     )
-    return tuple(picks[:count].tolist())
+    found = tuple(picks[:count].tolist())
+    for item in found:
+        room.take(item)
+    return found
 
 
 def _scan_blocks(  # noqa: C901, PLR0912, PLR0917  one loop nest of plain arrays, as numba wants it
     levels: NDArray[Any],
-    weights: NDArray[np.float64],
-    cover: NDArray[np.float64],
-    bounds: NDArray[np.float64],
-    central: NDArray[np.float64],
+    weights: Floats,
+    cover: Floats,
+    bounds: Floats,
+    central: Floats,
     stratum: NDArray[np.int64],
     counts: NDArray[np.int64],
     lower: NDArray[np.int64],
@@ -160,7 +190,7 @@ def _scan_blocks(  # noqa: C901, PLR0912, PLR0917  one loop nest of plain arrays
     picks: NDArray[np.int64],
     block: int,
 ) -> int:
-    """Fill `picks`; return how many. A bound of -1 marks an item that is not open.
+    """Fill `picks` until none is open or none gains; return how many. A bound of -1 marks a closed item.
 
     A stratum that closes never opens again (counts grow, free places shrink), so its items
     are marked when met.
@@ -170,50 +200,48 @@ def _scan_blocks(  # noqa: C901, PLR0912, PLR0917  one loop nest of plain arrays
     tops = np.empty(blocks)
     for b in range(blocks):
         tops[b] = bounds[b * block : min(items, b * block + block)].max()
-    saturated = False
-    count = 0
+    stale = np.empty(block, dtype=np.int64)
+    count, touched = 0, 0
     while count < len(picks):
-        best, pick = -1.0, -1
+        best = (0.0, np.inf, 1)  # gain, centrality, minus the item: the tie rule; no item gains 0 here
         first = int(tops.argmax())
         for turn in range(-1, blocks):
             # the block of the largest stale bound goes first: it sets a high mark to beat
             b = first if turn < 0 else turn
-            if (turn == first) or tops[b] < best or tops[b] < 0:
+            if turn == first or tops[b] <= 0 or tops[b] < best[0]:
                 continue
-            top = -1.0
-            for item in range(b * block, min(items, b * block + block)):
-                bound = bounds[item]
-                if bound < 0:
+            here, end = b * block, min(items, b * block + block)
+            found = 0
+            for item in range(here, end):
+                if bounds[item] < best[0] or bounds[item] <= 0:
                     continue
                 h = stratum[item]
                 if counts[h] >= upper[h] or (counts[h] >= lower[h] and free <= 0):
                     bounds[item] = -1.0
                     continue
-                ahead = bound > best or (
-                    bound == best
-                    and (central[item] > central[pick] or (central[item] == central[pick] and item < pick))
-                )
-                if ahead:
-                    bound = 0.0
-                    if not saturated:
-                        for anchor in range(anchors):
-                            over = np.float64(levels[item, anchor]) - cover[anchor]
-                            bound += weights[anchor] * max(over, 0.0)
-                    bounds[item] = bound
-                    if bound > best or (
-                        bound == best
-                        and (
-                            central[item] > central[pick] or (central[item] == central[pick] and item < pick)
-                        )
-                    ):
-                        best, pick = bound, item
-                top = max(top, bound)
-            tops[b] = top
+                stale[found] = item
+                found += 1
+            # read one level of each cache line ahead: the rows then come from memory side by side
+            if found > 1:
+                for at in range(found):
+                    for anchor in range(0, anchors, 32):
+                        touched += levels[stale[at], anchor]
+            for at in range(found):
+                item = stale[at]
+                if (bounds[item], central[item], -item) < best:
+                    continue
+                gain = 0.0
+                for anchor in range(anchors):
+                    gain += weights[anchor] * max(np.float64(levels[item, anchor]) - cover[anchor], 0.0)
+                bounds[item] = gain
+                if (gain, central[item], -item) > best:  # noqa: PLR1730  numba has no max() of tuples
+                    best = (gain, central[item], -item)
+            tops[b] = bounds[here:end].max()
+        pick = -best[2]
         if pick < 0:
             break
         picks[count] = pick
         count += 1
-        saturated = best == 0.0
         for anchor in range(anchors):
             cover[anchor] = max(cover[anchor], np.float64(levels[pick, anchor]))
         h = stratum[pick]
@@ -223,4 +251,4 @@ def _scan_blocks(  # noqa: C901, PLR0912, PLR0917  one loop nest of plain arrays
         bounds[pick] = -1.0
         for at in range(start[pick], stop[pick]):
             bounds[members[at]] = -1.0
-    return count
+    return count if touched >= 0 else -1  # never negative; keeps the reading ahead from being dropped

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -117,8 +117,8 @@ def build_problem(
     quotas: Sequence[Quota] = (),
     conflicts: Sequence[Pair] = (),
     mode: ConflictMode = "clusters",
-    must: Iterable[str] = (),
-    exclude: Iterable[str] = (),
+    must: Collection[str] = (),
+    exclude: Collection[str] = (),
 ) -> Problem:
     """Turn names into indices.
 
@@ -137,7 +137,7 @@ def build_problem(
         Refusal: must-include items that break a constraint among themselves.
     """
     names, stratum = _index_strata(matrix, strata, quotas)
-    position = {item_id: index for index, item_id in enumerate(matrix.item_ids)}
+    position = positions(matrix.item_ids) if must or exclude else {}
     bounds = {quota.stratum: quota for quota in quotas}
     uppers = [bounds[name].upper if name in bounds else None for name in names]
     barred = np.zeros(len(matrix.item_ids), dtype=bool)
@@ -165,12 +165,17 @@ def index_conflicts(item_ids: Sequence[str], pairs: Sequence[Pair], mode: Confli
         pairs: conflicting ids; those of other items matter to clusters only.
         mode: clusters or pairwise.
     """
-    position = {item_id: index for index, item_id in enumerate(item_ids)}
+    position = positions(item_ids) if pairs else {}
     if mode == "clusters":
         groups = [[position[i] for i in group if i in position] for group in connect(pairs)]
         return _clusters(len(item_ids), [sorted(group) for group in groups if len(group) > 1])
     edges = [(position[a], position[b]) for a, b in pairs if a in position and b in position]
     return _pairs(len(item_ids), edges)
+
+
+def positions(item_ids: Sequence[str]) -> dict[str, int]:
+    """Return each id's place in a list."""
+    return {item_id: index for index, item_id in enumerate(item_ids)}
 
 
 def connect(pairs: Iterable[Pair]) -> list[list[str]]:

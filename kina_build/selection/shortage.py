@@ -72,7 +72,7 @@ def fullest(problem: Problem) -> Supply:
     strata = len(problem.strata)
     count = len(items) + 2 * strata  # one an item, then lone items and shortfall of each stratum
     cost = np.concatenate([-np.ones(len(items) + strata), np.full(strata, problem.size + 1.0)])
-    upper = np.concatenate([np.ones(len(items)), lone, np.full(strata, float(problem.size))])
+    upper = np.concatenate([np.ones(len(items)), lone, problem.lower.astype(float)])
     least = np.concatenate([np.isin(items, problem.must), np.zeros(2 * strata)]).astype(float)
     held_lone = np.setdiff1d(problem.must, items)
     least[len(items) : len(items) + strata] = problem.counts(held_lone)

@@ -1,0 +1,196 @@
+"""Time selection against submodlib and apricot, in one process, and measure the certified gap.
+
+    python -m benchmarks.selection            peers and gaps, about three minutes
+    python -m benchmarks.selection --large    a million items from a file as well
+
+CPU seconds of one thread, so that a busy machine does not blur them; compile time apart.
+Every time holds the whole job from the scores to the picks. The scores of the peers are
+transposed, weighted and cast for them outside the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kina_build.selection.choose import choose
+from kina_build.selection.domains import split
+from kina_build.selection.greedy import pick_greedily
+from kina_build.selection.inputs import Inputs
+from kina_build.support.matrix import SupportMatrix, write_support
+
+TENTHS = 100
+"""Judges rate in steps of .1: levels of 1000."""
+
+
+def draw_judge(items: int, anchors: int, seed: int = 0) -> SupportMatrix:
+    """Draw judge-like support: 85 % zeros, steps of .1, latent topics of about eight anchors."""
+    rng = np.random.default_rng(seed)
+    topics = max(4, anchors // 8)
+    anchor_topic, item_topic = rng.integers(0, topics, anchors), rng.integers(0, topics, items)
+    quality = rng.beta(2, 3, items).astype(np.float32)
+    elsewhere = max(0.0, (0.15 - 0.75 / topics) / (1 - 1 / topics))
+    levels = np.empty((items, anchors), dtype=np.uint16)
+    for at in range(0, items, 20_000):
+        rows = slice(at, min(items, at + 20_000))
+        same = item_topic[rows, None] == anchor_topic[None, :]
+        listed = rng.random(same.shape, dtype=np.float32) < np.where(same, 0.75, elsewhere)
+        drawn = rng.random(same.shape, dtype=np.float32)
+        score = np.where(same, 0.35 + 0.65 * drawn, 0.75 * drawn**2) * (0.45 + 0.55 * quality[rows, None])
+        levels[rows] = np.where(listed, np.clip(np.rint(score * 10), 1, 10) * TENTHS, 0)
+    return with_names(levels)
+
+
+def draw_smooth(items: int, anchors: int, seed: int = 0, dimension: int = 32) -> SupportMatrix:
+    """Draw cosine-like support: clipped cosines of clustered vectors, dense."""
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((max(8, anchors // 10), dimension)).astype(np.float32)
+
+    def cluster(count: int, spread: float) -> Any:
+        noise = rng.standard_normal((count, dimension)).astype(np.float32)
+        vectors = centres[rng.integers(0, len(centres), count)] + spread * noise
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    goal, levels = cluster(anchors, 0.7), np.empty((items, anchors), dtype=np.uint16)
+    for at in range(0, items, 20_000):
+        count = min(items, at + 20_000) - at
+        levels[at : at + count] = np.rint(np.clip(cluster(count, 0.9) @ goal.T, 0, 1) * 1000)
+    return with_names(levels)
+
+
+def with_names(levels: Any) -> SupportMatrix:
+    items, anchors = levels.shape
+    weights = np.random.default_rng(1).gamma(2.0, 1.0, anchors)
+    steps = np.rint(weights / weights.sum() * 1_000_000).astype(np.int64)
+    names = tuple(f"q{i:07}" for i in range(items)), tuple(f"u{u:04}" for u in range(anchors))
+    return SupportMatrix(*names, levels, 1000, steps, 1_000_000)
+
+
+def clock(work: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:
+    """Return the least CPU seconds of some runs, and the last result."""
+    spent = []
+    for _ in range(repeats):
+        start = time.process_time()
+        result = work()
+        spent.append(time.process_time() - start)
+    return min(spent), result
+
+
+def pick(matrix: SupportMatrix, size: int) -> list[int]:
+    return list(pick_greedily(split(Inputs(matrix), size)[""]).items)
+
+
+def pick_submodlib(weighted: Any, size: int) -> Callable[[], list[int]]:
+    from submodlib import FacilityLocationFunction
+
+    kernel = np.ascontiguousarray(weighted.T, dtype=np.float32)
+    count, anchors = weighted.shape
+    function = FacilityLocationFunction(
+        n=count, mode="dense", separate_rep=True, n_rep=anchors, sijs=kernel, pybind_mode="array"
+    )
+    options = {"optimizer": "LazyGreedy", "stopIfZeroGain": False, "show_progress": False}
+    return lambda: [item for item, _ in function.maximize(budget=size, **options)]
+
+
+def pick_apricot(weighted: Any, size: int) -> Callable[[], list[int]]:
+    from apricot import FacilityLocationSelection
+
+    table = np.ascontiguousarray(weighted, dtype=np.float64)
+
+    def work() -> list[int]:
+        chooser = FacilityLocationSelection(size, metric="ignore", optimizer="lazy")
+        return chooser.fit(table).ranking.tolist()
+
+    return work
+
+
+PEERS = {"submodlib": pick_submodlib, "apricot": pick_apricot}
+
+
+def race(name: str, matrix: SupportMatrix, sizes: list[int], peers: list[str]) -> None:
+    """Print our time, and each peer's with its ratio, its objective over ours and its distinct items."""
+    weighted = matrix.levels.astype(np.float64) * (matrix.weights / matrix.unit)
+    for size in sizes:
+        ours, items = clock(lambda size=size: pick(matrix, size), repeats=3)
+        value = weighted[items].max(axis=0).sum()
+        line = f"{name:24} K {size:5}  kina {ours:7.3f} s"
+        for peer in peers:
+            try:
+                with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    spent, theirs = clock(PEERS[peer](weighted, size))
+            except ImportError:
+                line += f"   {peer}: not installed"
+                continue
+            share = weighted[theirs].max(axis=0).sum() / value
+            line += (
+                f"   {peer} {spent:7.3f} s  x{spent / ours:6.1f}  F {share:.5f}  distinct {len(set(theirs))}"
+            )
+        print(line, flush=True)
+
+
+def measure_gap(matrix: SupportMatrix, size: int) -> None:
+    """Print what a certified and improved run takes and how small its gap is."""
+    problem = split(Inputs(matrix), size)[""]
+    spent, choice = clock(lambda: choose(problem, improve=True))
+    value, greedy = choice.picks.value, choice.greedy.value
+    items, anchors = matrix.levels.shape
+    gap, online = 1 - value / choice.tight.value, 1 - value / choice.online.value
+    line = f"{items:7} x {anchors:3} K {size:4}  {spent:6.2f} s  certified gap {gap:7.3%}"
+    print(f"{line} (online bound {online:6.2%})  over greedy {value / greedy - 1:+.2%}", flush=True)
+
+
+def measure_large() -> None:
+    """Print what `kina select` takes from a file, at 100,000 and at 1,000,000 items of 200 anchors."""
+    for items in (100_000, 1_000_000):
+        with tempfile.TemporaryDirectory() as folder:
+            write_support(Path(folder, "support.npz"), draw_judge(items, 200))
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            start = time.perf_counter()
+            command = [sys.executable, "-c", "from kina_build.cli.main import run; run()", "select"]
+            options = ["--support", "support.npz", "-k", "100", "-o", "selection.json", "--quiet"]
+            subprocess.run([*command, *options], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+            wall = time.perf_counter() - start
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        print(
+            f"{items:9} x 200 K 100 from a file: {wall:5.1f} s, "
+            f"CPU {cpu:5.1f} s, {after.ru_maxrss / 2**20:.2f} GB"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument(
+        "--large", action="store_true", help="only select from files of up to a million items"
+    )
+    if parser.parse_args().large:
+        measure_large()
+        return
+    pick(draw_judge(5000, 16), 3)  # compiles
+    peers = list(PEERS)
+    race("judge 10,000 x 200", draw_judge(10_000, 200), [50], peers)
+    judge = draw_judge(100_000, 500)
+    race("judge 100,000 x 500", judge, [10, 100, 1000], peers)
+    measure_gap(draw_judge(2000, 40), 20)
+    measure_gap(draw_judge(10_000, 200), 50)
+    measure_gap(judge, 100)
+    measure_gap(judge, 30)
+    del judge
+    race("smooth 100,000 x 500", draw_smooth(100_000, 500), [100], ["submodlib"])
+
+
+if __name__ == "__main__":
+    main()

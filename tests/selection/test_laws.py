@@ -1,0 +1,154 @@
+"""Laws of the selector, against the naive greedy and against every set there is."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from kina_build.config import SelectionRules
+from kina_build.errors import Refusal
+from kina_build.selection.bounds import bound_at, bound_online, tighten
+from kina_build.selection.choose import choose
+from kina_build.selection.domains import select, split
+from kina_build.selection.greedy import pick_greedily
+from kina_build.selection.inputs import Inputs
+from kina_build.selection.problem import Problem
+from kina_build.selection.verify import verify
+from kina_build.support.matrix import build_matrix
+from tests.selection.worlds import best_sets, naive_greedy, worlds
+
+QUICK = SelectionRules(dual_rounds=3, dual_steps=20, search_rounds=5)
+COMPILED = SelectionRules(compiled_from_items=0, block_items=3)
+
+
+def problem_of(world: tuple[Inputs, int]) -> Problem:
+    """Build the instance, or drop the example where must-include items break a constraint."""
+    try:
+        return split(*world)[""]
+    except Refusal:
+        assume(False)
+        raise
+
+
+@settings(max_examples=60)
+@given(worlds(most=12))
+def test_lazy_greedy_picks_what_the_naive_greedy_picks(world: tuple[Inputs, int]) -> None:
+    problem = problem_of(world)
+    assume(np.maximum(problem.counts(problem.must), problem.lower).sum() <= problem.size)
+    assert list(pick_greedily(problem).items) == naive_greedy(problem)
+
+
+@given(worlds(most=12))
+def test_the_compiled_kernel_picks_the_same(world: tuple[Inputs, int]) -> None:
+    problem = problem_of(world)
+    assume(np.maximum(problem.counts(problem.must), problem.lower).sum() <= problem.size)
+    assert pick_greedily(problem, COMPILED) == pick_greedily(problem)
+
+
+@pytest.mark.parametrize("block", [1, 7, 128])
+def test_the_kernel_agrees_on_larger_instances_with_many_ties(block: int) -> None:
+    rng = np.random.default_rng(block)
+    scores = rng.integers(0, 4, (700, 9)) / 4 * (rng.random((700, 9)) < 0.3)
+    matrix = build_matrix([f"q{i:03}" for i in range(700)], list("abcdefghi"), scores, np.ones(9))
+    problem = split(Inputs(matrix), 60)[""]
+    fast = pick_greedily(problem, SelectionRules(compiled_from_items=0, block_items=block))
+    assert fast == pick_greedily(problem)
+    assert fast.gains.count(0) > 10
+
+
+@settings(max_examples=60)
+@given(worlds(most=7))
+def test_value_optimum_and_bounds_are_in_order_and_the_claimed_factor_holds(
+    world: tuple[Inputs, int],
+) -> None:
+    problem = problem_of(world)
+    optimum = best_sets(problem)
+    try:
+        choice = choose(problem, QUICK)
+    except Refusal:
+        assert optimum is None
+        return
+    assert optimum is not None
+    assert problem.allows(choice.picks.items)
+    assert choice.picks.value <= optimum <= choice.tight.value <= choice.online.value
+    assert choice.picks.value >= choice.guarantee.factor * optimum - 1e-6
+
+
+@settings(max_examples=60)
+@given(worlds(most=7), st.integers(0, 5))
+def test_improving_never_loses_and_stays_allowed(world: tuple[Inputs, int], seed: int) -> None:
+    problem = problem_of(world)
+    try:
+        plain, better = choose(problem, QUICK), choose(problem, QUICK, improve=True, seed=seed)
+    except Refusal:
+        return
+    assert problem.allows(better.picks.items)
+    assert plain.picks.value <= better.picks.value <= better.tight.value
+    assert (better.method == "improved") == (better.picks.value > plain.picks.value)
+
+
+@given(worlds(quotas=False, conflicts=False), st.data())
+def test_any_thresholds_bound_every_set(world: tuple[Inputs, int], data: st.DataObject) -> None:
+    problem = problem_of(world)
+    lam = [data.draw(st.integers(0, 1000)) for _ in problem.weights]
+    optimum = best_sets(problem)
+    assume(optimum is not None)
+    assert bound_at(problem, np.array(lam, dtype=float)).value >= (optimum or 0)
+
+
+@given(worlds(quotas=False, conflicts=False))
+def test_adding_an_item_never_lowers_the_objective_and_adds_less_later(world: tuple[Inputs, int]) -> None:
+    problem = problem_of(world)
+    gains = problem.value
+    small, new = [0], len(problem.stratum) - 1
+    large = list(range(len(problem.stratum) - 1))
+    assert gains(large) >= gains(small)
+    assert gains([*small, new]) - gains(small) >= gains([*large, new]) - gains(large) >= 0
+
+
+@settings(max_examples=50)
+@given(worlds(most=7), st.booleans())
+def test_every_selection_passes_its_own_verifier(world: tuple[Inputs, int], improve: bool) -> None:
+    inputs, size = world
+    try:
+        document = select(inputs, size, QUICK, allow_shortfall=True, improve=improve)
+    except Refusal:
+        return
+    assert verify(document, inputs).faults == ()
+
+
+@settings(max_examples=40)
+@given(worlds(most=8), st.randoms(use_true_random=False))
+def test_row_and_column_order_change_nothing(world: tuple[Inputs, int], order: random.Random) -> None:
+    inputs, size = world
+    matrix = inputs.matrix
+    rows, columns = list(range(len(matrix.item_ids))), list(range(len(matrix.anchor_ids)))
+    order.shuffle(rows)
+    order.shuffle(columns)
+    again = build_matrix(
+        [matrix.item_ids[row] for row in rows],
+        [matrix.anchor_ids[column] for column in columns],
+        matrix.levels[np.ix_(rows, columns)] / matrix.scale,
+        matrix.weights[columns] / matrix.weight_unit,
+    )
+    try:
+        expected = select(inputs, size, QUICK, allow_shortfall=True)
+    except Refusal:
+        return
+    assert select(replace(inputs, matrix=again), size, QUICK, allow_shortfall=True) == expected
+
+
+def test_the_dual_bound_beats_the_online_bound_where_coverage_overlaps() -> None:
+    rng = np.random.default_rng(5)
+    scores = np.rint(rng.random((200, 12)) * 10) / 10 * (rng.random((200, 12)) < 0.4)
+    matrix = build_matrix([f"q{i:03}" for i in range(200)], list("abcdefghijkl"), scores, rng.random(12))
+    problem = split(Inputs(matrix), 6)[""]
+    picks = pick_greedily(problem)
+    online = bound_online(problem, picks.items)
+    tight = tighten(problem, picks.items, online)
+    assert picks.value <= tight.value < 0.97 * online.value
