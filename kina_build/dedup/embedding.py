@@ -75,12 +75,10 @@ class SentenceEncoder:
         order = sorted(range(len(texts)), key=lambda index: -len(texts[index]))
         for start in range(0, len(order), self.batch):
             part = order[start : start + self.batch]
-            vectors[part] = self.model.encode(
-                [texts[index] for index in part],
-                batch_size=self.batch,
-                normalize_embeddings=True,
-                show_progress_bar=False,
+            rows = self.model.encode(
+                [texts[index] for index in part], batch_size=self.batch, show_progress_bar=False
             )
+            vectors[part] = _unit(rows)
             on_progress(start + len(part), len(order))
         return vectors
 
@@ -111,9 +109,8 @@ class UniversalEncoder:
         """Encode texts batch by batch."""
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), self.batch):
-            rows = np.asarray(self.model.encode(list(texts[start : start + self.batch])), dtype=np.float32)
-            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-            vectors[start : start + self.batch] = rows / np.where(lengths > 0, lengths, 1)
+            part = list(texts[start : start + self.batch])
+            vectors[start : start + len(part)] = _unit(self.model.encode(part))
             on_progress(min(start + self.batch, len(texts)), len(texts))
         return vectors
 
@@ -201,6 +198,13 @@ def unknown_rate(texts: Sequence[str], encoder: Encoder, sample: int) -> float:
     step = max(1, len(ordered) // sample)
     unknown, total = encoder.count_unknown(ordered[::step])
     return unknown / total if total else 0.0
+
+
+def _unit(rows: Any) -> Vectors:
+    """Scale rows to length 1 in float32, whatever the model computes in; zero rows stay zero."""
+    plain = np.asarray(rows, dtype=np.float32)
+    lengths = np.linalg.norm(plain, axis=1, keepdims=True)
+    return np.asarray(plain / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
 def _shifted(on_progress: Progress, start: int, total: int) -> Progress:

@@ -98,7 +98,7 @@ def compare(
         stem_overlap=round(jaccard(left.grams, right.grams), 4),
         option_overlap=1.0 if loosely and left.options else round(_overlap(left.options, right.options), 4),
         token_share=1 - (minus.total() + plus.total()) / total if total else 1.0,
-        gold=compare_gold(left, right, loosely),
+        gold=compare_gold(left, right, loosely and not same_options),
         passage=compare_passages(left, right, rules),
         change=classify_change(left, right),
         changed=tuple(changed[:SHOWN_CHANGES]),
@@ -111,7 +111,7 @@ def compare(
 
 
 def compare_gold(left: Reading, right: Reading, loosely: bool) -> Gold:
-    """Tell whether two keys name the same text; loosely folded where the options are, too."""
+    """Tell whether two keys name the same text; loosely folded where the options agree only so."""
     if not left.gold or not right.gold:
         return "unknown"
     if left.gold == right.gold:
@@ -127,8 +127,10 @@ def compare_passages(left: Reading, right: Reading, rules: DedupRules = DedupRul
         return "same" if _shared_context(left, right, rules) else "none"
     if not left.material or not right.material:
         return "one_missing"
-    near = jaccard(left.material_grams, right.material_grams) >= rules.passage_overlap
-    return "same" if left.material == right.material or near else "different"
+    if left.material == right.material:
+        return "same"
+    overlap = jaccard(left.material_grams, right.material_grams)
+    return "same" if overlap >= rules.passage_overlap else "different"
 
 
 def _shared_context(left: Reading, right: Reading, rules: DedupRules) -> bool:

@@ -42,6 +42,10 @@ COUNTED = {
 }  # fmt: skip
 """Number words that are read as numbers; "one" is more often a pronoun."""
 
+ANSWER_ENDS = " .。"
+STEM_ENDS = " .。?？:："
+"""Closing marks that one edition sets and another leaves out."""
+
 SEGMENT = re.compile(r"(?<=[.?!:。？！：])\s+|\n+|(?<=[。？！：])")
 """Where one sentence or line of a stem ends and the next begins."""
 
@@ -133,14 +137,14 @@ def item_text(item: Item) -> str:
 def read_item(item: Item) -> Reading:
     """Fold an item for comparison."""
     answers = [option.answer for option in item.options]
-    stem = fold_stem(item.question)
+    stem = without_end(fold_stem(item.question), STEM_ENDS)
     return Reading(
         item_id=item.item_id,
         raw=canonical([item.question, answers, item.correct_answer, item.question_material or ""]),
         stem=stem,
-        strict_stem=fold_answer(item.question),
+        strict_stem=without_end(fold_answer(item.question), STEM_ENDS),
         options=tuple(sorted(map(fold_answer, answers))),
-        loose_options=frozenset(map(fold_stem, answers)),
+        loose_options=frozenset(without_end(fold_stem(answer), ANSWER_ENDS) for answer in answers),
         gold=gold_texts(item),
         material=fold_stem(item.question_material or ""),
         path=item.path,
@@ -154,13 +158,18 @@ def read_item(item: Item) -> Reading:
 def fold_answer(text: str) -> str:
     """Fold a text as an answer of another item: forms and a word's capital go, meaning stays.
 
-    Wide, narrow and radical forms become the ordinary character and titled words lose their
-    capital; raised digits, bold letters and the case of short words stay.
+    Wide, narrow and radical forms become the ordinary character, titled words lose their
+    capital and the text its full stop; raised digits, bold letters and the case of short words stay.
     """
     folded = fold_option(text)
     if not folded.isascii():
         folded = "".join(map(_ordinary, folded))
-    return squeeze(TITLED.sub(lambda match: match.group().lower(), folded))
+    return without_end(squeeze(TITLED.sub(lambda match: match.group().lower(), folded)), ANSWER_ENDS)
+
+
+def without_end(text: str, marks: str) -> str:
+    """Cut closing marks off, unless nothing else is there."""
+    return text.rstrip(marks) or text
 
 
 def gold_texts(item: Item) -> frozenset[str]:

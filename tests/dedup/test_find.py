@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from kina_build.config import DedupRules
+from kina_build.dedup.explain import explain_item
+from kina_build.dedup.find import find_duplicates, read_corpus
+from kina_build.dedup.lexical import read_item
+from kina_build.dedup.overrides import Override, content_hash
+from kina_build.dedup.page import render_clusters
+from kina_build.errors import InputError, Refusal
+from kina_build.items.model import Item
+from tests.dedup.conftest import WordEncoder
+
+Make = Callable[..., Item]
+
+
+@pytest.fixture
+def pool(make_item: Make) -> list[Item]:
+    gland = ("Which gland makes insulin?", ["pancreas", "thymus", "spleen"])
+    return [
+        make_item("a1", *gland, "A", discipline="anatomy"),
+        make_item("a2", gland[0], ["spleen", "pancreas", "thymus"], "B", discipline="clinic"),
+        make_item("k1", "Which lock fills fastest?", ["north", "mill"], "A"),
+        make_item("k2", "Which lock fills fastest?", ["mill", "north"], "A"),
+        make_item("n1", "A lamp draws 2 A at 12 V. What power is that?", ["24 W", "6 W"], "A"),
+        make_item("n2", "A lamp draws 3 A at 12 V. What power is that?", ["36 W", "4 W"], "A"),
+        make_item("s1", "Who wrote the last of the letters?", ["the abbot", "a clerk"], "A"),
+    ]
+
+
+def test_copies_conflicts_and_siblings_each_get_their_own_fate(pool: list[Item], words: WordEncoder) -> None:
+    result = find_duplicates(read_corpus(pool, words))
+    assert result.kept == ("a1", "n1", "n2", "s1")
+    assert [(d.item_id, d.kept_id, d.rule) for d in result.dropped] == [("a2", "a1", "folded")]
+    assert [held.item_id for held in result.held] == ["k1", "k2"]
+    assert {(p.item_id, p.other_id): p.status for p in result.pairs} == {
+        ("a1", "a2"): "duplicate",
+        ("k1", "k2"): "conflict",
+        ("n1", "n2"): "template_sibling",
+    }
+    assert result.conflict_edges == (("a1", "a2"), ("k1", "k2"), ("n1", "n2"))
+
+
+def test_an_item_in_two_subjects_notes_both_paths(pool: list[Item]) -> None:
+    result = find_duplicates(read_corpus(pool[:2], None))
+    (cluster,) = result.clusters
+    assert (cluster.cross_discipline, cluster.needs_decision) == (True, True)
+    assert cluster.paths == ("anatomy", "clinic")
+    assert "different paths" in result.dropped[0].reason
+
+
+def test_row_order_changes_nothing(pool: list[Item]) -> None:
+    expected = find_duplicates(read_corpus(pool, WordEncoder())).model_dump_json()
+    for seed in range(5):
+        shuffled = random.Random(seed).sample(pool, len(pool))
+        assert find_duplicates(read_corpus(shuffled, WordEncoder())).model_dump_json() == expected
+
+
+def test_people_win_over_evidence(pool: list[Item], words: WordEncoder) -> None:
+    rows = [
+        Override(decision="keep", item_id="k2"),
+        Override(decision="same", item_id="n2", other_id="n1"),
+        Override(decision="different", item_id="a1", other_id="a2"),
+        Override(decision="keep", item_id="gone"),
+    ]
+    result = find_duplicates(read_corpus(pool, words), overrides=rows)
+    assert result.kept == ("a1", "a2", "k2", "n1", "s1")
+    assert [(d.item_id, d.kept_id, d.rule) for d in result.dropped] == [
+        ("k1", "k2", "key"),
+        ("n2", "n1", "override"),
+    ]
+    assert result.held == ()
+    assert result.unused_overrides == ("keep gone",)
+
+
+def test_an_override_by_content_outlives_new_ids(pool: list[Item]) -> None:
+    names = [content_hash(read_item(item)) for item in pool[:2]]
+    rows = [Override(decision="different", item_id=names[0], other_id=names[1])]
+    renamed = [item.model_copy(update={"item_id": f"new-{item.item_id}"}) for item in pool[:2]]
+    assert find_duplicates(read_corpus(renamed, None), overrides=rows).dropped == ()
+    edited = [renamed[0].model_copy(update={"question": "Which gland is this?"}), renamed[1]]
+    assert find_duplicates(read_corpus(edited, None), overrides=rows).unused_overrides
+
+
+def test_contradictory_overrides_are_refused(pool: list[Item]) -> None:
+    corpus = read_corpus(pool, None)
+    both = [
+        Override(decision="same", item_id="n1", other_id="n2"),
+        Override(decision="different", item_id="n2", other_id="n1"),
+    ]
+    with pytest.raises(InputError, match="both same and different"):
+        find_duplicates(corpus, overrides=both)
+    with pytest.raises(InputError, match="names no other_id"):
+        find_duplicates(corpus, overrides=[Override(decision="same", item_id="n1")])
+
+
+def test_an_encoder_that_cannot_read_the_items_is_refused(pool: list[Item]) -> None:
+    class Blind(WordEncoder):
+        def count_unknown(self, texts: list[str]) -> tuple[int, int]:
+            return 5, 100
+
+    with pytest.raises(Refusal, match=r"does not know 5\.0% of the tokens"):
+        read_corpus(pool, Blind())
+    assert read_corpus(pool, Blind(), DedupRules(unknown_limit=1)).unknown_rate == 0.05
+
+
+def test_parallel_items_of_two_languages_are_candidates(make_item: Make) -> None:
+    encoder = WordEncoder(translations={"gas": "气体", "lightest": "最轻", "king": "国王", "first": "第一"})
+    pool = [
+        make_item("en1", "gas lightest", [], "hydrogen", language="en"),
+        make_item("en2", "king first", [], "Alfred", language="en"),
+        make_item("zh1", "气体 最轻", [], "氢", language="zh"),
+        make_item("zh2", "国王 老 城", [], "甲", language="zh-Hans"),
+    ]
+    found = {(p.item_id, p.other_id): p for p in find_duplicates(read_corpus(pool, encoder)).pairs}
+    assert found["en1", "zh1"].rule == "cross_lingual"
+    assert found["en1", "zh1"].status == "review"
+    assert ("en1", "zh2") not in found
+
+
+def test_copies_hang_together_in_clusters_and_chains_are_shown(make_item: Make) -> None:
+    stem, options = "What did the miller count?", ["sacks", "coins"]
+    pool = [
+        make_item("p1", stem, options, question_material="The mill stood by the river, and it was old."),
+        make_item("p2", stem, options, question_material="A ship came in from Lisbon with oranges."),
+        make_item("q0", stem, options),
+    ]
+    result = find_duplicates(read_corpus(pool, None))
+    chain = next(cluster.chain for cluster in result.clusters if cluster.status == "duplicate")
+    assert chain == ("p1", "q0", "p2")
+    assert result.kept == ("p1", "p2")  # q0 is a copy of both, they are none of each other
+
+
+def test_one_item_is_explained(pool: list[Item], words: WordEncoder) -> None:
+    corpus = read_corpus(pool, words)
+    result = find_duplicates(corpus)
+    told = explain_item("a2", corpus, result)
+    assert (told.decision, told.nearest[0].item_id) == ("dropped", "a1")
+    assert len(told.nearest) == 6
+    assert explain_item("a1", corpus, result).reason == "stands for a2"
+    assert explain_item("k1", corpus, result).decision == "held"
+    with pytest.raises(InputError, match="no item 'zz'"):
+        explain_item("zz", corpus, result)
+
+
+def test_the_page_shows_clusters_and_runs_nothing_of_the_items(make_item: Make) -> None:
+    bad = "<script>alert(1)</script> Which gland?"
+    pool = [make_item("a", bad, ["x", "y"]), make_item("b", bad, ["x", "y"]), make_item("c", "Alone?")]
+    page = render_clusters(find_duplicates(read_corpus(pool, None)), pool)
+    assert "<script>" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "Copies: 2 items" in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_an_empty_list_has_no_duplicates() -> None:
+    result = find_duplicates(read_corpus([], None))
+    assert (result.kept, result.pairs, result.clusters) == ((), (), ())
