@@ -12,7 +12,7 @@ from kina_build.items.columns import Columns, find_columns
 from kina_build.items.keys import Form, KeyCell, KeyForm, decide_form, is_blank, read_key
 from kina_build.items.model import LETTERS, Item, Option, content_id
 from kina_build.items.optioncells import OptionTexts, as_text, read_option_cells, read_options
-from kina_build.items.rawfile import RawFile, RawRow, look_up
+from kina_build.items.rawfile import RawFile, RawRow, look_up, unwrap
 from kina_build.items.reject import Reject, RowRefused
 from kina_build.items.text import squeeze
 from kina_build.items.verdicts import read_verdict
@@ -79,6 +79,7 @@ def draft_items(file: RawFile, reading: Reading = Reading()) -> Drafts:
         UsageError: a mapping to a field or a column that does not exist.
     """
     rejects: list[Reject] = []
+    file = unwrap(file)
     rows = _keep(file, file.rows, check_pairs, rejects)
     columns = find_columns(RawFile(file.name, tuple(row for row, _ in rows), (), {}), reading.columns)
     if rows and "question" not in columns.fields:

@@ -57,7 +57,7 @@ def decide_form(cells: Sequence[KeyCell], column: str) -> KeyForm:
     single = [cell for cell in cells if not isinstance(cell.value, list)]
     if single and all(_is_whole(cell.value) for cell in single):
         return _decide_numbers(single)
-    labels = sum(bool(_as_letters(cell.value, cell.options)) for cell in cells)
+    labels = sum(_in_range(_as_letters(cell.value, cell.options), cell.options) for cell in cells)
     texts = sum(_exact(cell.value, cell.options) is not None for cell in cells)
     return KeyForm("label" if labels >= texts else "text")
 
@@ -96,7 +96,7 @@ def _read_all(cell: KeyCell, form: KeyForm) -> list[str]:
         return [_from_index(value, options, form.base or 0)]
     letters = _as_letters(value, options)
     exact = _exact(value, options)
-    if form.form == "label" and letters:
+    if form.form == "label" and (_in_range(letters, options) or (letters and exact is None)):
         return letters
     if exact is not None:
         return [exact]
@@ -105,8 +105,7 @@ def _read_all(cell: KeyCell, form: KeyForm) -> list[str]:
 
 def _by_text(value: Any, options: OptionTexts, letters: list[str]) -> list[str]:
     """Take a bracketed or in-range letter among texts, else say how the text misses."""
-    in_range = LETTERS[: len(options.texts)]
-    if len(letters) == 1 and letters[0] in in_range:
+    if len(letters) == 1 and _in_range(letters, options):
         return letters
     text = str(value)
     near = [LETTERS[at] for at, one in enumerate(options.texts) if _loosely(one) == _loosely(text)]
@@ -129,10 +128,14 @@ def _as_letters(value: Any, options: OptionTexts) -> list[str]:
         return [letter.upper()] if not options.labels else _among_labels(letter, options)
     if isinstance(value, str) and JOINED.fullmatch(text):
         letters = re.findall("[A-Z]", re.sub(r"(?i)\band\b", " ", text).upper())
-        in_range = all(letter in LETTERS[: len(options.texts)] for letter in letters)
-        if in_range and len(set(letters)) == len(letters):
+        if _in_range(letters, options) and len(set(letters)) == len(letters):
             return letters
     return []
+
+
+def _in_range(letters: Sequence[str], options: OptionTexts) -> bool:
+    """Tell whether there are letters and each is an option's."""
+    return bool(letters) and all(letter in LETTERS[: len(options.texts)] for letter in letters)
 
 
 def _among_labels(letter: str, options: OptionTexts) -> list[str]:

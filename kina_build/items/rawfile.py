@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kina_build.items.reject import Reject
@@ -33,6 +33,23 @@ class RawFile:
     def columns(self) -> list[str]:
         """Return the names of all columns, in order of first appearance."""
         return list(dict.fromkeys(column for row in self.rows for column in row.values))
+
+
+WRAPPERS = ("data", "item", "sample")
+"""Keys under which labelling platforms wrap a whole record."""
+
+
+def unwrap(file: RawFile) -> RawFile:
+    """Lift the records out of rows that only wrap them: {"id": 1, "data": {"question": ...}}."""
+    for wrapper in WRAPPERS:
+        if file.rows and all(isinstance(row.values.get(wrapper), Mapping) for row in file.rows):
+            rows = tuple(RawRow(row.line, _lift(row.values, wrapper)) for row in file.rows)
+            return replace(file, rows=rows)
+    return file
+
+
+def _lift(values: Mapping[str, Any], wrapper: str) -> Mapping[str, Any]:
+    return {name: value for name, value in values.items() if name != wrapper} | dict(values[wrapper])
 
 
 def look_up(values: Mapping[str, Any], path: str) -> Any:

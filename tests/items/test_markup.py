@@ -21,10 +21,21 @@ def test_formulas_become_mathml(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["A pass costs $5. How many for $20?", "from $5 to $10", "US$5 and US$6", "one $ alone", "a $ b $ c"],
+    [
+        "A pass costs $5. How many for $20?",
+        "from $5 to $10",
+        "US$5 and US$6",
+        "one $ alone",
+        "a $ b $ c",
+        "$5-$10",
+    ],
 )
 def test_prices_are_not_formulas(text: str) -> None:
     assert show_text(text) == text
+
+
+def test_a_number_alone_is_a_formula() -> None:
+    assert show_text("$0$").startswith("<math")
 
 
 def test_broken_formulas_are_shown_as_written() -> None:
