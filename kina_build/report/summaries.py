@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
+from kina_build.dedup.records import Cluster
 from kina_build.items.model import Item
 from kina_build.ranking.leaderboard import Leaderboard, Pair
 from kina_build.report.artefacts import Artefacts
@@ -154,6 +155,21 @@ def option_counts(pool: Iterable[Item]) -> list[tuple[str, int]]:
 def key_letters(artefacts: Artefacts) -> list[tuple[str, int]]:
     """Count right answers by letter, in the order of letters."""
     return sorted(Counter(item.correct_answer for item in artefacts.pool or ()).items())
+
+
+def cluster_notes(cluster: Cluster) -> list[str]:
+    """Say what is unusual about a cluster of duplicates."""
+    notes = ["needs a decision"] if cluster.needs_decision else []
+    if cluster.chain:
+        notes.append(f"its ends are linked only by way of {', '.join(cluster.chain[1:-1])}")
+    if cluster.cross_discipline:
+        notes.append(f"filed under several paths: {'; '.join(cluster.paths)}")
+    return notes
+
+
+def named(counts: dict[str, int]) -> list[tuple[str, int]]:
+    """Sort counts by name, the names as words."""
+    return [(name.replace("_", " "), count) for name, count in sorted(counts.items())]
 
 
 def plain_facts(document: dict[str, Any]) -> list[tuple[str, Any]]:

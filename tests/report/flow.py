@@ -54,4 +54,3 @@ def write_flow(folder: Path) -> Path:
     write_document(folder / "leaderboard.json", rank(board, rules, paper=True))
     write_records(folder / "item_analysis.jsonl", analyse_items(board))
     return folder
-

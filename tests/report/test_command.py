@@ -56,3 +56,32 @@ def test_nothing_is_written_when_a_file_is_malformed(kina, flow, tmp_path):
     assert out.exit_code == 2
     assert "decisions.jsonl:1: item_id: Input should be a valid string" in out.stderr
     assert not (tmp_path / "report").exists()
+
+
+SUPPORT = "item_id,anchor_id,score\n" + "".join(
+    f"q{i:02d},{anchor},{(i * step) % 10 / 10}\n" for anchor, step in (("x", 3), ("y", 7)) for i in range(20)
+)
+
+
+def test_what_dedup_select_and_certify_write_has_its_pages(kina, flow, tmp_path):
+    (tmp_path / "support.csv").write_text(SUPPORT)
+    (tmp_path / "anchors.csv").write_text("anchor_id,weight\nx,0.75\ny,0.25\n")
+    given = ("--support", "support.csv", "--anchors", "anchors.csv")
+    for arguments in (
+        ("dedup", "flow/pool.jsonl", "--no-near", "-o", "flow/duplicates.json"),
+        ("select", *given, "-k", "3", "-o", "flow/selection.json"),
+        ("certify", "flow/selection.json", *given, "-o", "flow/certificate.json"),
+        ("report", "flow", "-o", "report"),
+    ):
+        out = kina(*arguments)
+        assert out.exit_code == 0, (arguments, out.stderr)
+    selection = json.loads((flow / "selection.json").read_text())
+    coverage = (tmp_path / "report" / "coverage.html").read_text()
+    assert f'<data value="{selection["objective"]!r}">' in coverage
+    assert selection["certificate"]["guarantee"]["statement"] in coverage.replace("&#39;", "'")
+    assert "<dt>verified</dt><dd>yes</dd>" in coverage
+    duplicates = json.loads((flow / "duplicates.json").read_text())
+    assert (
+        f'<dt>kept</dt><dd><data value="{len(duplicates["kept"])}">'
+        in (tmp_path / "report" / "duplicates.html").read_text()
+    )
