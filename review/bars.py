@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
+from statistics import stdev
 
 from kina_build.errors import Refusal
 from review.pilot import PilotRow
@@ -48,8 +50,12 @@ def _mode(scores: Sequence[Decimal]) -> Decimal:
     if len(counts) <= DISCRETE_SHARE * len(scores) or len(counts) == 1:
         most = max(counts.values())
         return min(score for score, count in counts.items() if count == most)
-    from scipy.stats import gaussian_kde
-
     ordered = sorted(counts)
-    density = gaussian_kde([float(score) for score in scores])([float(score) for score in ordered])
-    return ordered[int(density.argmax())]
+    densities = _densities([float(score) for score in scores], [float(score) for score in ordered])
+    return ordered[densities.index(max(densities))]
+
+
+def _densities(scores: Sequence[float], at: Sequence[float]) -> list[float]:
+    """Estimate a density up to a factor: Gaussian kernels, Silverman's rule of thumb."""
+    width = 1.06 * stdev(scores) * len(scores) ** -0.2
+    return [sum(math.exp(-(((x - score) / width) ** 2) / 2) for score in scores) for x in at]

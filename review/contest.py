@@ -94,10 +94,6 @@ def compare_audited(
 
 def print_score(score: Fraction) -> str:
     """Write a score exactly: a decimal where it ends, else a fraction such as "43/3"."""
-    digits = 0
-    while digits < MOST_DIGITS and (score * 10**digits).denominator != 1:
-        digits += 1
-    scaled = score * 10**digits
-    if scaled.denominator != 1:
+    if 10**MOST_DIGITS % score.denominator:
         return str(score)
-    return f"{Decimal(scaled.numerator).scaleb(-digits):f}"
+    return f"{(Decimal(score.numerator) / score.denominator).normalize():f}"

@@ -96,12 +96,12 @@ def draft_lines(
     """
     held = ledger.holdings() if ledger else {}
     refs = {key[2]: holding.payee_ref for key, holding in held.items()}
-    for award in awards:
-        if award.payee_id is not None or award.reviewer_id not in refs:
-            ref = book.ref(award.payee_id or award.reviewer_id)
-            if refs.setdefault(award.reviewer_id, ref) != ref:
+    for reviewer_id, payee_id in sorted({(a.reviewer_id, a.payee_id or "") for a in awards}):
+        if payee_id or reviewer_id not in refs:
+            ref = book.ref(payee_id or reviewer_id)
+            if refs.setdefault(reviewer_id, ref) != ref:
                 raise Refusal(
-                    f"reviewer {award.reviewer_id!r} stands in the ledger with another payee",
+                    f"reviewer {reviewer_id!r} stands in the ledger with another payee",
                     hint="pay out and begin a new ledger, or restore the payee",
                 )
     used = {award.rule for award in awards}
@@ -133,7 +133,7 @@ def post_to(path: Path, awards: Sequence[Award], rules: Sequence[PayRule]) -> Po
         _check_ledger(ledger, book, currency)
         with ledger.writing():
             known = read_book(book_path(path))
-            book = known.with_payees(award.payee_id or award.reviewer_id for award in awards)
+            book = known.with_payees({award.payee_id or award.reviewer_id for award in awards})
             if book != known:
                 write_book(book_path(path), book)
             lines = draft_lines(ledger, awards, rules, book)
@@ -174,16 +174,14 @@ def _check_same(key: PayKey, before: Holding, after: Holding) -> None:
 
 def _line(key: PayKey, after: Holding, amount_minor: int) -> LedgerEntry:
     item_id, round_, reviewer_id, kind = key
-    return LedgerEntry.model_validate(
-        {
-            "seq": 0,
-            "kind": kind,
-            "item_id": item_id,
-            "round": round_,
-            "reviewer_id": reviewer_id,
-            "payee_ref": after.payee_ref,
-            "rule": after.rule,
-            "amount_minor": amount_minor,
-            "reason": after.reason,
-        }
+    return LedgerEntry(
+        seq=0,
+        kind=kind,
+        item_id=item_id,
+        round=round_,
+        reviewer_id=reviewer_id,
+        payee_ref=after.payee_ref,
+        rule=after.rule,
+        amount_minor=amount_minor,
+        reason=after.reason,
     )

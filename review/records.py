@@ -192,13 +192,16 @@ class SetAside(Record):
     reason: Literal["duplicate_row", "later_review", "late_edit"] | Reason
 
 
+ContestStatus = Literal["decided", "open", "no_contest"]
+
+
 class Contest(Record):
     """The comparison of an item's two reviews in one round."""
 
     item_id: str
     round: str
     rule: str
-    status: Literal["decided", "open", "no_contest"]
+    status: ContestStatus
     scores: dict[str, str]
     """Reviewer id to exact score: a decimal, or a fraction such as "43/3"."""
     winners: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
@@ -13,7 +13,7 @@ from kina_build.errors import InputError
 from review.contest import Outcome, compare_audited, print_score
 from review.grading import average_grades, score_of
 from review.payrules import check_rules, rule_at
-from review.records import Award, Contest, Finding, Grade, PayRule, Reason, Review, SetAside
+from review.records import Award, Contest, ContestStatus, Finding, Grade, PayRule, Reason, Review, SetAside
 from review.rubric import ReviewRules
 from review.screening import REVIEWS_PER_ITEM, Desk, screen
 
@@ -86,10 +86,16 @@ def settle(
     for place, desk in desks.items():
         rule = rule_at(terms.rules, _first_moment(desk)) if desk.reviews else terms.rules[0]
         scores = {review.reviewer_id: score_of(review, graded, numbers) for review in desk.reviews}
+        status, outcome = _hold(place[0], scores, found.get(place), rule, terms)
         contest = Contest(
-            item_id=place[0], round=place[1], rule=rule.version, status="open", scores=_printed(scores)
+            item_id=place[0],
+            round=place[1],
+            rule=rule.version,
+            status=status,
+            scores={who: print_score(score) for who, score in scores.items() if score is not None},
+            winners=outcome.winners,
+            tied=outcome.tied,
         )
-        contest, outcome = _hold(contest, scores, found.get(place), rule, terms)
         contests.append(contest)
         awards += _award(
             contest, outcome, desk, rule=rule, finding=found.get(place), penalty_minor=terms.penalty_minor
@@ -100,28 +106,25 @@ def settle(
     return Settlement(tuple(awards), tuple(contests), tuple(aside), terms, counted)
 
 
-def _printed(scores: Mapping[str, Fraction | None]) -> dict[str, str]:
-    return {reviewer: print_score(score) for reviewer, score in scores.items() if score is not None}
-
-
 def _hold(
-    contest: Contest,
+    item_id: str,
     scores: Mapping[str, Fraction | None],
     finding: Finding | None,
     rule: PayRule,
     terms: Terms,
-) -> tuple[Contest, Outcome]:
+) -> tuple[ContestStatus, Outcome]:
     graded = {reviewer: score for reviewer, score in scores.items() if score is not None}
     if len(graded) == REVIEWS_PER_ITEM:
         failed = finding.failed if finding else ()
-        outcome = compare_audited(contest.item_id, graded, failed, rule, terms.seed)
-        update = {"status": "decided", "winners": outcome.winners, "tied": outcome.tied}
-        return contest.model_copy(update=update), outcome
-    over = len(scores) < REVIEWS_PER_ITEM and terms.deadline is not None
-    reason: Reason = "no_contest" if over else "contest_incomplete"
-    status = "no_contest" if over else "open"
-    outcome = Outcome(dict.fromkeys(scores, 0), dict.fromkeys(scores, reason))
-    return contest.model_copy(update={"status": status}), outcome
+        return "decided", compare_audited(item_id, graded, failed, rule, terms.seed)
+    if len(scores) < REVIEWS_PER_ITEM and terms.deadline is not None:
+        return "no_contest", _without_bonus(scores, "no_contest")
+    return "open", _without_bonus(scores, "contest_incomplete")
+
+
+def _without_bonus(reviewers: Iterable[str], reason: Reason) -> Outcome:
+    names = list(reviewers)
+    return Outcome(dict.fromkeys(names, 0), dict.fromkeys(names, reason))
 
 
 def _award(

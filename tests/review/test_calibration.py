@@ -218,3 +218,19 @@ def row(item: str, who: str, effort: str, score: int, cost: Decimal | None = Non
 
 def pair(item: str, one: str, score: int, two: str, other: int) -> list[PilotRow]:
     return [row(item, "a", one, score), row(item, "b", two, other)]
+
+
+def test_the_mode_of_a_continuous_scale_is_where_scores_are_dense() -> None:
+    rows = [
+        row_of(f"h{n}", "H", s) for n, s in enumerate(["9.03", "13.91", "14.02", "14.17", "14.4", "19.5"])
+    ]
+    rows += [row_of(f"l{n}", "L", s) for n, s in enumerate(["7.1", "8.2"])]
+    assert pilot_bars(rows)["mode"] in {Decimal("14.02"), Decimal("14.17")}
+    with pytest.raises(Refusal, match="one effort only"):
+        pilot_bars(rows[:3])
+
+
+def row_of(item: str, effort: str, score: str) -> PilotRow:
+    return PilotRow.model_validate(
+        {"item_id": item, "reviewer_id": "a", "effort": effort, "review_score": score}
+    )

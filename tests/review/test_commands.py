@@ -37,8 +37,8 @@ def desk(tmp_path: Path) -> Path:
 
 
 SETTLE = shlex.split(
-    "review settle --reviews reviews.csv --scores scores.csv --base 2.00 --bonus 5.00 --currency USD --bar 14 "
-    "--tie split --seed 42"
+    "review settle --reviews reviews.csv --scores scores.csv --base 2.00 --bonus 5.00 --currency USD --bar 14"
+    " --tie split --seed 42"
 )
 
 

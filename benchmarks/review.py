@@ -1,0 +1,109 @@
+"""Settling and verifying at size, beside what the machine itself can do.
+
+Run as `python -m benchmarks.review`. The peers are the bare work underneath: SQLite
+inserting the same rows without chain or reasons, and sha256 over the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import resource
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+from review.ledger import COLUMNS, create_ledger, open_ledger
+from review.payees import PayeeBook
+from review.posting import post_to
+from review.records import LedgerEntry, PayRule, Review
+from review.tournament import Terms, settle
+
+REVIEWS = 100_000
+ENTRIES = 1_000_000
+RULE = PayRule(currency="USD", base_minor=200, bonus_minor=500, bar=Decimal(14), tie="split")
+
+
+def timed(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def make_reviews(count: int) -> list[Review]:
+    return [
+        Review(
+            item_id=f"it-{n // 2:06d}",
+            reviewer_id=f"rv-{(n * 7919) % 2000 if n % 2 else (n * 104_729 + 1) % 2000:04d}",
+            submitted_at=f"2026-03-{1 + n % 28:02d}T{n % 24:02d}:00:0{n % 2}Z",
+            review_score=Decimal(n * 37 % 41) / 2,
+        )
+        for n in range(count)
+    ]
+
+
+def bare_inserts(path: Path, rows: list[tuple[object, ...]]) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"CREATE TABLE entries ({', '.join(COLUMNS)}, hash)")
+        connection.executemany(f"INSERT INTO entries VALUES ({', '.join('?' * (len(COLUMNS) + 1))})", rows)
+
+
+def fill(path: Path, count: int) -> None:
+    book = PayeeBook(key="00" * 32)
+    with create_ledger(path, "USD", book.check) as ledger, ledger.writing():
+        ledger.append(
+            LedgerEntry.model_construct(
+                seq=0, kind="base", item_id=f"it-{n // 4:07d}", round="1", reviewer_id=f"rv-{n % 2000:04d}",
+                payee_ref="0" * 32, rule="1", amount_minor=200, reason="complete", payment_id="", hash="",
+            )
+            for n in range(count)
+        )  # fmt: skip
+
+
+def main() -> None:
+    rows: list[tuple[str, str, str]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "pay.db"
+        reviews = make_reviews(REVIEWS)
+        begin = time.perf_counter()
+        done = settle(reviews, Terms((RULE,), seed=42))
+        middle = time.perf_counter()
+        posting = post_to(path, done.awards, done.terms.rules)
+        whole = time.perf_counter() - begin
+        rows.append((f"settle {REVIEWS:,} reviews", f"{middle - begin:.1f} s", ""))
+        with open_ledger(path) as ledger:
+            lines = [tuple(e.model_dump().values()) for e in ledger.entries()]
+        bare = timed(lambda: bare_inserts(Path(folder) / "bare.db", lines))
+        rows.append(
+            (
+                f"settle and post ({len(posting.lines):,} lines)",
+                f"{whole:.1f} s",
+                f"{whole / bare:.0f} x bare inserts",
+            )
+        )
+        again = timed(lambda: post_to(path, done.awards, done.terms.rules))
+        rows.append(("post again (nothing)", f"{again:.1f} s", ""))
+
+        large = Path(folder) / "large.db"
+        fill(large, ENTRIES)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        with open_ledger(large) as ledger:
+            verify = timed(ledger.verify)
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+        data = large.read_bytes()
+        plain = timed(lambda: hashlib.sha256(data).hexdigest())
+        rows.append(
+            (
+                f"verify {ENTRIES:,} lines (+{grown:.0f} MB)",
+                f"{verify:.1f} s",
+                f"{verify / plain:.0f} x sha256 of the file",
+            )
+        )
+    for what, seconds, ratio in rows:
+        print(f"{what:44} {seconds:>9}  {ratio}")
+
+
+if __name__ == "__main__":
+    main()
