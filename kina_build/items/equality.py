@@ -16,6 +16,9 @@ ONE_NUMBER = re.compile(r"([A-Za-z ]*-?)([1-9]\d*(?:\.\d+)?|0(?:\.\d+)?)((?: [A-
 """One plain number, words before and a unit behind it."""
 
 
+AROUND_SIGNS = re.compile(r"\s*([-+*/=<>(){}\[\],^_])\s*")
+"""Signs around which blanks do not count in formulas."""
+
 How = Literal["text", "markup", "value", "expression"]
 
 
@@ -39,7 +42,7 @@ def equal_options(item: Item) -> list[EqualOptions]:
     texts = {n: text for n, text in texts.items() if text}
     if len(set(texts.values())) == len(texts) and not _may_be_equal_in_value(texts.values()):
         return []
-    markup = {n: squeeze(fold_markup(text)) for n, text in texts.items()}
+    markup = {n: AROUND_SIGNS.sub(r"\1", squeeze(fold_markup(text))) for n, text in texts.items()}
     numbers, expressions = _group_values(texts)
     certain = _join(_group(markup), numbers)
     groups: list[tuple[list[int], How]] = [
@@ -55,7 +58,9 @@ def _may_be_equal_in_value(texts: Collection[str]) -> bool:
     Texts that hold one plain number each, in the same words, differ unless their numbers
     do not: most numeric options are told apart here, without a parser.
     """
-    hinted = [text for text in texts if "$" in text or HINT.search(text)]
+    if any("\\" in text or text.count("$") > 1 for text in texts):
+        return True
+    hinted = [text for text in texts if HINT.search(text)]
     if len(hinted) < 2:
         return False
     simple = [ONE_NUMBER.fullmatch(text) for text in hinted]

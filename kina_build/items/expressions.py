@@ -202,8 +202,10 @@ class _Parser:
         while token := self.peek():
             if token in QUOTIENTS:
                 self.at += 1
+                literal = self.peek()[:1].isdigit()
                 total = _bounded(total / self.factor())
-                self._refuse_factor()  # 1/2x: one half of x, or one over 2x?
+                if not literal:
+                    self._refuse_factor()  # 1/xy: y over x, or one over xy?
                 if self.peek() in QUOTIENTS:  # .2/.3/.5: a list of shares, rather
                     raise _NotAFormula
             elif token in PRODUCTS:

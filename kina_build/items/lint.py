@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kina_build.config import ItemRules
+from kina_build.errors import ConfigError
 from kina_build.items.cues import Balance, CueProbe, check_cues, probe_balance, probe_cues
 from kina_build.items.findings import POOL, RULES, Fault, Finding, ProfileName, Severity
 from kina_build.items.mathmarkup import check_math
@@ -139,7 +141,16 @@ def check_rejects(rejects: Sequence[Reject]) -> list[Finding]:
 
 
 def severities_of(profile: ProfileName, rules: ItemRules = ItemRules()) -> dict[str, Severity]:
-    """Return the rules that count in a profile, with their severities; kina.toml has the last word."""
+    """Return the rules that count in a profile, with their severities; kina.toml has the last word.
+
+    Raises:
+        ConfigError: kina.toml names a rule that does not exist.
+    """
+    unknown = [name for name in rules.severity if name not in RULES]
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], RULES, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"rules: {', '.join(RULES)}"
+        raise ConfigError(f"items.severity: no rule {unknown[0]!r}", hint=hint)
     graded = {name: getattr(rule, profile) for name, rule in RULES.items()} | dict(rules.severity)
     return {name: severity for name, severity in graded.items() if severity not in (None, "off")}
 
