@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from kina_build.items.model import Item
+from kina_build.items.pool import write_pool
+from tests.dedup.conftest import WordEncoder
+
+Kina = Callable[..., Result]
+Make = Callable[..., Item]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def encoder(monkeypatch: pytest.MonkeyPatch) -> WordEncoder:
+    words = WordEncoder()
+    monkeypatch.setattr("kina_build.dedup.embedding.load_encoder", lambda *_: words)
+    return words
+
+
+@pytest.fixture
+def pool(make_item: Make, kina: Kina) -> Path:
+    items = [
+        make_item("a1", "Which gland makes insulin?", ["pancreas", "thymus"], discipline="anatomy"),
+        make_item("a2", "Which gland makes insulin?", ["thymus", "pancreas"], "B", discipline="clinic"),
+        make_item("n1", "A lamp draws 2 A at 12 V. What power is that?", ["24 W", "6 W"]),
+        make_item("n2", "A lamp draws 3 A at 12 V. What power is that?", ["36 W", "4 W"]),
+    ]
+    write_pool(Path("pool.jsonl"), items)
+    return Path("pool.jsonl")
+
+
+def test_dedup_writes_the_file_selection_reads(kina: Kina, pool: Path, encoder: WordEncoder) -> None:
+    done = kina("dedup", pool, "-o", "duplicates.json", "--page", "duplicates.html", "--json")
+    assert done.exit_code == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert (report["kept"], report["dropped"], report["held"]) == (3, 1, 0)
+    assert report["pairs"] == {"duplicate": 1, "template_sibling": 1}
+    written = json.loads(Path("duplicates.json").read_text(encoding="utf-8"))
+    assert written["kept"] == ["a1", "n1", "n2"]
+    assert written["dropped"][0]["item_id"] == "a2"
+    assert written["conflict_edges"] == [["a1", "a2"], ["n1", "n2"]]
+    assert (written["encoder"], written["revision"], written["dimension"]) == ("words", "1", 48)
+    assert "Which gland" in Path("duplicates.html").read_text(encoding="utf-8")
+    manifest = json.loads(Path("duplicates.json.manifest.json").read_text(encoding="utf-8"))
+    assert manifest["models"] == {"words": "1"}
+
+
+def test_a_second_run_is_up_to_date_and_a_changed_number_is_not(
+    kina: Kina, pool: Path, encoder: WordEncoder
+) -> None:
+    kina("dedup", pool)
+    assert "up to date" in kina("dedup", pool).stderr
+    assert "up to date" not in kina("dedup", pool, "--threshold", "0.9").stderr
+    assert "3 of 4 items kept" in kina("dedup", pool, "--force").stdout
+
+
+def test_vectors_are_kept_between_runs(kina: Kina, pool: Path, encoder: WordEncoder) -> None:
+    kina("dedup", pool)
+    encoder.asked.clear()
+    kina("dedup", pool, "--force")
+    assert encoder.asked == []
+    kina("dedup", pool, "--force", "--no-cache")
+    assert len(encoder.asked) == 3  # the two orders of options are one text
+
+
+def test_letters_only_needs_no_encoder(kina: Kina, pool: Path) -> None:
+    done = kina("dedup", pool, "--no-near")
+    assert "1 dropped as copies" in done.stdout
+    assert "letters only" in done.stdout
+
+
+def test_explain_prints_and_writes_nothing(kina: Kina, pool: Path, encoder: WordEncoder) -> None:
+    done = kina("dedup", pool, "--explain", "a2")
+    assert "a2: dropped; a copy of a1" in done.stdout
+    assert not Path("duplicates.json").exists()
+    assert kina("dedup", pool, "--explain", "zz").exit_code == 2
+
+
+def test_labels_choose_the_threshold(kina: Kina, pool: Path, encoder: WordEncoder) -> None:
+    Path("labels.csv").write_text("item_id,other_id,duplicate\na1,a2,true\nn1,n2,false\n", encoding="utf-8")
+    done = kina("dedup", pool, "--labels", "labels.csv", "--json")
+    report = json.loads(done.stdout)
+    assert report["threshold"] == 1.0 == report["threshold_choice"]["chosen"]["threshold"]
+    assert report["threshold_choice"]["default"]["precision"] == 0.5
+    Path("labels.csv").write_text("item_id,other_id,duplicate\na1,zz,true\n", encoding="utf-8")
+    assert "labelled item 'zz' is not in the pool" in kina("dedup", pool, "--labels", "labels.csv").stderr
+    assert kina("dedup", pool, "--labels", "labels.csv", "--no-near").exit_code == 2
+
+
+def test_overrides_of_people_are_read_and_stale_ones_told(kina: Kina, pool: Path) -> None:
+    Path("o.csv").write_text("decision,item_id,other_id\ndifferent,a1,a2\nkeep,gone,\n", encoding="utf-8")
+    done = kina("dedup", pool, "--no-near", "--overrides", "o.csv")
+    assert "4 of 4 items kept" in done.stdout
+    assert "override 'keep gone' names no item" in done.stderr
+    Path("o.csv").write_text("decision,item_id\nmaybe,a1\n", encoding="utf-8")
+    bad = kina("dedup", pool, "--no-near", "--overrides", "o.csv")
+    assert bad.exit_code == 2
+    assert "o.csv:2: decision" in bad.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "said"),
+    [
+        (None, [], "no such file"),
+        ("", [], "the file is empty"),
+        ('{"item_id": "a"}\n', [], "bad.jsonl:1: question"),
+        ("{oops\n", [], "bad.jsonl:1: column 2"),
+        (
+            '{"item_id":"a","question":"Q?","options":[],"correct_answer":"A"}\n',
+            ["--strong", "maybe"],
+            "strong",
+        ),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    kina: Kina, content: str | None, arguments: list[str], said: str
+) -> None:
+    if content is not None:
+        Path("bad.jsonl").write_text(content, encoding="utf-8")
+    done = kina("dedup", "bad.jsonl", "--no-near", *arguments)
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert not Path("duplicates.json").exists()
+
+
+def test_an_unknown_config_key_is_an_error(kina: Kina, pool: Path) -> None:
+    Path("kina.toml").write_text("[dedup]\nthreshhold = 0.9\n", encoding="utf-8")
+    done = kina("dedup", pool, "--no-near")
+    assert done.exit_code == 2
+    assert "did you mean dedup.threshold" in done.stderr
+
+
+def test_the_encoder_is_one_config_line(kina: Kina, pool: Path) -> None:
+    Path("kina.toml").write_text('[dedup]\nencoder = "./no-model-here"\n', encoding="utf-8")
+    done = kina("dedup", pool)
+    assert done.exit_code == 2
+    assert "encoder './no-model-here': no such folder" in done.stderr
+
+
+def test_contamination_leaves_with_one_when_there_is_any(
+    kina: Kina, pool: Path, encoder: WordEncoder
+) -> None:
+    Path("web.csv").write_text(
+        "question,A,B,answer\nWhich gland makes insulin?,pancreas,thymus,A\n", encoding="utf-8"
+    )
+    done = kina("contamination", pool, "--against", "web.csv", "-o", "c.json")
+    assert done.exit_code == 1
+    assert "2 of 4 items contaminated, 0 to be reviewed, 2 clean" in done.stdout
+    assert json.loads(Path("c.json").read_text(encoding="utf-8"))["contaminated"] == ["a1", "a2"]
+    Path("web.txt").write_text("Nothing of this is a question.\n", encoding="utf-8")
+    clean = kina("contamination", pool, "--against", "web.txt", "--json")
+    assert clean.exit_code == 0
+    assert json.loads(clean.stdout)["clean"] == 4
+    assert kina("contamination", pool, "--against", "absent.jsonl").exit_code == 2
