@@ -178,6 +178,8 @@ class SupportRules(Section):
     """How the endpoint is made to answer in JSON; "text" where it supports neither of the two."""
     judge_tokens: int = Field(default=80, ge=1)
     """Tokens a reply may take for each anchor (a quote of 40 words and its frame)."""
+    judge_quote: int | None = Field(default=None, ge=1)
+    """Characters of a quote that the JSON schema allows; none: no limit (some endpoints refuse one)."""
     judge_temperature: float = Field(default=0.0, ge=0)
     """Sampling temperature of judges."""
     judge_params: dict[str, Any] = Field(default_factory=dict)

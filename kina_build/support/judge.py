@@ -124,7 +124,7 @@ def request_of(batch: Batch, rules: SupportRules = SupportRules()) -> ChatReques
         params={
             "temperature": rules.judge_temperature,
             "max_tokens": rules.judge_tokens * (count + 1),
-            **response_format(rules.judge_form, "ratings", judge_schema(count)),
+            **response_format(rules.judge_form, "ratings", judge_schema(count, rules.judge_quote)),
             **rules.judge_params,
         },
         sample=batch.reading * rules.judge_rounds + batch.attempt,

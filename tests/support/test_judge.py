@@ -230,7 +230,8 @@ def test_the_request_carries_rubric_item_anchors_and_form(make_item, make_anchor
     batch = Batch("org/model#3", item, (make_anchor("u1", "the  second\nlaw", kind="theorem"),))
     request = request_of(batch, SupportRules(judge_params={"seed": 7}))
     assert (request.model, request.sample, request.params["seed"]) == ("org/model", 6, 7)
-    assert request.params["response_format"]["type"] == "json_schema"
+    schema = request.params["response_format"]["json_schema"]["schema"]
+    assert schema["required"] == ["1"]
     assert "1. (theorem) the second law" in request.messages[1]["content"]
     assert "Material: A gas." in request.messages[1]["content"]
     assert "4 = the crux" in request.messages[0]["content"]
