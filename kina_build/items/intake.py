@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from kina_build.errors import InputError
+from kina_build.errors import InputError, UsageError
 from kina_build.items.arrowrows import find_data_files, read_arrow, read_parquet
-from kina_build.items.assemble import Draft, Reading, draft_items, key_form
+from kina_build.items.assemble import LEVELS, TEXT_FIELDS, Draft, Reading, draft_items, key_form
 from kina_build.items.columns import KNOWN_NAMES
 from kina_build.items.csvrows import read_delimited
 from kina_build.items.decoding import Decoded, decode
@@ -30,6 +30,10 @@ SUFFIXES: Mapping[str, Format] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv",
     ".parquet": "parquet", ".arrow": "arrow",
 }  # fmt: skip
+
+
+SETTABLE = (*LEVELS, *TEXT_FIELDS)
+"""Item fields that may take one value for all rows."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,7 @@ def read_all(
     Raises:
         InputError: as read_items, for the first file that cannot be read.
     """
+    _check_constants([*source.constants, *([source.name_as] if source.name_as else [])])
     files = [one for path in paths for one in ([path] if not path.is_dir() else find_data_files(path))]
     drafts: list[Draft] = []
     rejects: list[Reject] = []
@@ -204,6 +209,12 @@ def _reading(source: ImportOptions, stem: str) -> Reading:
     if source.name_as:
         constants[source.name_as] = stem.removeprefix(source.cut_prefix)
     return Reading(source.columns, constants, key_form(source.key_form))
+
+
+def _check_constants(names: Sequence[str]) -> None:
+    for name in names:
+        if name not in SETTABLE and not name.startswith("metadata."):
+            raise UsageError(f"cannot set {name!r}", hint=f"one of: {', '.join(SETTABLE)}, metadata.NAME")
 
 
 def _prefixed(draft: Draft, stem: str) -> Draft:
