@@ -61,7 +61,9 @@ def run(
 
     rules = _chat_rules(run, concurrency, max_calls)
     scoring = run.settings.scoring
-    params = _call_params(param, scoring.temperature if temperature is None else temperature, max_tokens or scoring.max_tokens)
+    params = _call_params(
+        param, scoring.temperature if temperature is None else temperature, max_tokens or scoring.max_tokens
+    )
     k = samples or (1 if questions is not None else scoring.samples)
     calls = _plan(run, release, items, questions, split, limit, model, k, params, seed if shuffle else None)
     log_path = log or output.with_suffix(".replies.jsonl")
@@ -86,7 +88,14 @@ def run(
         inputs=[path for path in (release, items, questions) if path is not None],
         outputs=[output],
         show=scoring_views.show_run,
-        params={"model": model, "samples": k, "call": params, "shuffle": shuffle, "seed": seed, "split": split}
+        params={
+            "model": model,
+            "samples": k,
+            "call": params,
+            "shuffle": shuffle,
+            "seed": seed,
+            "split": split,
+        }
         | {"limit": limit, "prompt_version": PROMPT_VERSION},
     )
     report = _run_report(model, calls, received, rules, replies.torn)
@@ -113,7 +122,7 @@ def _call_params(pairs: list[str] | None, temperature: float | None, max_tokens:
             params[name] = json.loads(text)
         except json.JSONDecodeError:
             raise UsageError(
-                f"--param {pair}: the value is not JSON", hint='for instance --param \'stop=["\\n\\n"]\''
+                f"--param {pair}: the value is not JSON", hint="for instance --param 'stop=[\"\\n\\n\"]'"
             ) from None
     return params
 
@@ -211,7 +220,9 @@ def score(
     allow_partial: Annotated[
         bool, typer.Option("--allow-partial", help="Give a score below the coverage floor too.")
     ] = False,
-    predictions: Annotated[Path | None, typer.Option("--predictions", help="Triples: predicted rows.")] = None,
+    predictions: Annotated[
+        Path | None, typer.Option("--predictions", help="Triples: predicted rows.")
+    ] = None,
     gold: Annotated[Path | None, typer.Option("--gold", help="Triples: gold rows.")] = None,
     mode: Annotated[
         str, typer.Option("--mode", help="Triples: lm-kbc-2023, strict, seed-recipe, ...")
@@ -224,9 +235,12 @@ def score(
     ] = None,
     replies: Annotated[Path | None, typer.Option("--replies", help="Universe: rows id, response.")] = None,
     matching: Annotated[str, typer.Option("--matching", help="Universe: maximum or greedy.")] = "maximum",
-    judge: Annotated[str | None, typer.Option("--judge", help="Universe: model that judges leftovers.")] = None,
+    judge: Annotated[
+        str | None, typer.Option("--judge", help="Universe: model that judges leftovers.")
+    ] = None,
     judge_log: Annotated[
-        Path | None, typer.Option("--judge-log", help="Universe: log of the judge's replies, read and added to.")
+        Path | None,
+        typer.Option("--judge-log", help="Universe: log of the judge's replies, read and added to."),
     ] = None,
     output: Output = None,
 ) -> None:
@@ -251,11 +265,15 @@ def link(
     names: Annotated[
         Path | None, typer.Option("--names", help="Table name, qid[, description] to link from, offline.")
     ] = None,
-    fixed: Annotated[Path | None, typer.Option("--fixed", help="Table name, qid of cases decided by hand.")] = None,
+    fixed: Annotated[
+        Path | None, typer.Option("--fixed", help="Table name, qid of cases decided by hand.")
+    ] = None,
     keywords: Annotated[
         Path | None, typer.Option("--keywords", help="Table relation, keyword of the right description.")
     ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="Let this model choose among candidates.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="Let this model choose among candidates.")
+    ] = None,
     log: Annotated[Path | None, typer.Option("--log", help="Reply log of the model.")] = None,
     base_url: Annotated[str | None, typer.Option("--base-url", help="Else OPENAI_BASE_URL.")] = None,
 ) -> None:
@@ -272,6 +290,6 @@ def register(app: typer.Typer) -> None:
     command(
         app,
         "score",
-        example="kina score --task multiple-choice --release release --responses responses.jsonl -o scores.jsonl",
+        example="kina score --task multiple-choice --release release --responses responses.jsonl",
     )(score)
     command(app, "link", example="kina link predictions.jsonl --names names.csv -o linked.jsonl")(link)

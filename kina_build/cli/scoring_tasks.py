@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,6 @@ from kina_build.errors import UsageError
 if TYPE_CHECKING:
     from kina_build.scoring.multiple_choice import ItemScore, ModelReport
     from kina_build.scoring.pairing import Quality
-    from kina_build.scoring.questions import Question
-    from kina_build.scoring.responses import Response
     from kina_build.scoring.universe import Matched, Seed, UniverseScores
 
 
@@ -100,10 +98,19 @@ def _mark(
     names = sorted({response.model for response in rows})
     with run.console.progress("marking") as progress:
         scores, reports = mark_models(
-            names, questions, sifted.responses, run.settings.scoring, allow_partial=allow_partial, on_progress=progress
+            names,
+            questions,
+            sifted.responses,
+            run.settings.scoring,
+            allow_partial=allow_partial,
+            on_progress=progress,
         )
     dropped = dict(sifted.dropped) | {"torn": sum(file.torn for file in files)}
-    report = {"task": "multiple-choice", "models": [_model_report(one) for one in reports], "dropped": dropped}
+    report = {
+        "task": "multiple-choice",
+        "models": [_model_report(one) for one in reports],
+        "dropped": dropped,
+    }
     return scores, report | _release_identity(release)
 
 
@@ -195,7 +202,9 @@ def universe(
     if matching not in MATCHINGS:
         raise UsageError(f"--matching {matching}: no such matching", hint=", ".join(MATCHINGS))
     outcomes, unanswered, ignored = match_replies(
-        read_seeds(questions or Path()), read_typed(replies or Path(), ListReply), matching  # type: ignore[arg-type]
+        read_seeds(questions or Path()),
+        read_typed(replies or Path(), ListReply),
+        matching,  # type: ignore[arg-type]
     )
     by_rules = sum_up(outcomes, unanswered, ignored)
     scores, failed = by_rules, 0

@@ -95,7 +95,11 @@ def _show_level(models: Sequence[Mapping[str, Any]], level: str, console: Consol
 def _explain(model: Mapping[str, Any], console: Console) -> None:
     if model["missing"]:
         shown = ", ".join(model["missing"][:SHOWN_MISSING])
-        more = f" and {len(model['missing']) - SHOWN_MISSING} more" if len(model["missing"]) > SHOWN_MISSING else ""
+        more = (
+            f" and {len(model['missing']) - SHOWN_MISSING} more"
+            if len(model["missing"]) > SHOWN_MISSING
+            else ""
+        )
         console.say(f"{model['model']}: no answer to {shown}{more}")
     if model["score"] is None:
         console.warn(
@@ -128,7 +132,9 @@ def show_universe(report: dict[str, Any], console: Console) -> None:
     micro = report["micro"]
     rows.append(["micro", micro["precision"], micro["recall"], micro["f1"]])
     for kind in ("languages", "domains"):
-        rows += [[f"{name}", row["precision"], row["recall"], row["f1"]] for name, row in report[kind].items()]
+        rows += [
+            [f"{name}", row["precision"], row["recall"], row["f1"]] for name, row in report[kind].items()
+        ]
     console.table(f"universes, form {report['form']}", columns, rows)
     if report["unanswered"]:
         console.say(f"{len(report['unanswered'])} questions without a reply score 0")

@@ -71,9 +71,10 @@ def _of_pair(said: TripleRow, truth: TripleRow) -> list[Mistake]:
         )
         found.append(Mistake(*truth.key, kind, label or entry, entry, meant))
     labels = _labelled(truth)
-    for entry in sorted(gold_ids - set(predicted) - confused):
-        found.append(Mistake(*truth.key, "missed", labels.get(entry) or entry, None, entry))
-    return found
+    unnamed = sorted(gold_ids - set(predicted) - confused)
+    return found + [
+        Mistake(*truth.key, "missed", labels.get(entry) or entry, None, entry) for entry in unnamed
+    ]
 
 
 def _labelled(row: TripleRow) -> Mapping[str, str]:

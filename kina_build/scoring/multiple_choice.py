@@ -130,7 +130,9 @@ def score_items(
         by_item[response.model, response.item_id].append((chosen, found.status))
         if done % 1000 == 0 or done == len(listed):
             on_progress(done, len(listed))
-    return [_item_score(model, questions[item_id], read) for (model, item_id), read in sorted(by_item.items())]
+    return [
+        _item_score(model, questions[item_id], read) for (model, item_id), read in sorted(by_item.items())
+    ]
 
 
 def _item_score(model: str, question: Question, read: Sequence[tuple[str | None, str]]) -> ItemScore:
@@ -195,7 +197,9 @@ def report_model(
         macro=macro_average(groups["discipline"]),
         chance=chance_level(list(questions.values())),
         groups=groups,
-        letter_statuses=_count(status for row in scores for status, n in row.statuses.items() for _ in range(n)),
+        letter_statuses=_count(
+            status for row in scores for status, n in row.statuses.items() for _ in range(n)
+        ),
         reply_statuses=_count(response.status for response in responses),
         missing=tuple(sorted(set(questions) - done)),
         prompt_tokens=sum(response.prompt_tokens for response in responses),
@@ -232,7 +236,9 @@ def mean(values: Iterable[float]) -> float | None:
 def _level(level: str) -> Callable[[ItemScore], str]:
     place = LEVELS.index(level)
     # a field is told apart from one of the same name elsewhere by its path
-    return lambda row: " / ".join(part for part in (row.discipline, row.field, row.subfield)[: place + 1] if part)
+    return lambda row: " / ".join(
+        part for part in (row.discipline, row.field, row.subfield)[: place + 1] if part
+    )
 
 
 def _count(values: Iterable[str]) -> dict[str, int]:

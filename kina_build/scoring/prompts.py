@@ -50,6 +50,6 @@ def shuffled_order(question: Question, seed: int) -> tuple[int, ...]:
 def build_list_prompt(question: str) -> str:
     """Write the one user message that asks for a complete list."""
     return (
-        f"{question.strip()}\n\nGive the complete list. Reply with one JSON list of strings and nothing else, "
-        "in the language of the question."
+        f"{question.strip()}\n\nGive the complete list, in the language of the question. "
+        "Reply with one JSON list of strings and nothing else."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +131,7 @@ def read_release(folder: Path, split: str = "test") -> list[Question]:
 
 def _by_id(questions: Iterable[Question]) -> list[Question]:
     ordered = sorted(questions, key=lambda question: question.item_id)
-    for one, other in zip(ordered, ordered[1:], strict=False):
+    for one, other in pairwise(ordered):
         if one.item_id == other.item_id:
             raise InputError(f"id {one.item_id!r} stands on more than one row")
     return ordered

@@ -83,41 +83,46 @@ def read_responses(path: Path) -> ResponseFile:
         InputError: missing or empty file.
         RowErrors: rows that are not responses, with file:line.
     """
-    lines = read_text(path).split("\n")
-    responses: list[Response] = []
-    questions: list[Question] = []
+    *lines, end = read_text(path).split("\n")
+    torn = int(bool(end.strip()) and not _is_json(end))
+    if not torn:
+        lines.append(end)
+    records: list[Response | Question] = []
     faults: list[RowFault] = []
-    torn = 0
     for line, text in enumerate(lines, start=1):
-        if not text.strip():
-            continue
-        try:
-            for record in _parse(json.loads(text), path):
-                if isinstance(record, Question):
-                    questions.append(record)
-                else:
-                    responses.append(record)
-        except json.JSONDecodeError as error:
-            if line == len(lines):
-                torn = 1
-            else:
-                faults.append(RowFault(str(path), line, f"column {error.colno}: {error.msg}"))
-        except ValidationError as error:
-            faults += [RowFault(str(path), line, message) for message in describe(error)]
-        except (KeyError, TypeError, ValueError) as error:
-            faults.append(RowFault(str(path), line, f"not a response: {error}"))
+        if text.strip():
+            try:
+                records += _parse(json.loads(text), path)
+            except ValueError as error:
+                messages = describe(error) if isinstance(error, ValidationError) else [str(error)]
+                faults += [RowFault(str(path), line, message) for message in messages]
     if faults:
         raise RowErrors(faults, hint="each row needs item_id, model, sample, response")
-    return ResponseFile(tuple(responses), tuple(questions), torn)
+    return ResponseFile(
+        tuple(record for record in records if isinstance(record, Response)),
+        tuple(record for record in records if isinstance(record, Question)),
+        torn,
+    )
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _parse(row: Any, path: Path) -> Iterator[Response | Question]:
     if not isinstance(row, dict):
-        raise TypeError("not a JSON object")
+        raise ValueError("not a JSON object")  # noqa: TRY004  a fault of the file like the others
     if "responses" not in row:
         yield Response.model_validate(row if "item_id" in row else row | {"item_id": row.get("id")})
         return
-    question = from_kina_metadata({"id": row.get("id")} | (row.get("metadata") or {}))
+    try:
+        question = from_kina_metadata({"id": row.get("id")} | row["metadata"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"metadata: not a question of the KINA runner ({error})") from None
     yield question
     model = path.resolve().parent.parent.name or path.stem
     for sample, reply in enumerate(row["responses"]):

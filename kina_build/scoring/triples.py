@@ -99,8 +99,9 @@ def score_triples(
     truth = {row.key: row for row in gold}
     missing = [key for key in truth if key not in said]
     if missing:
+        subject, relation = missing[0]
         raise InputError(
-            f"no prediction for subject {missing[0][0]!r}, relation {missing[0][1]!r} ({len(missing)} such pairs)",
+            f"no prediction for subject {subject!r}, relation {relation!r} ({len(missing)} such pairs)",
             hint="each pair of the gold needs a row; write an empty list where nothing is predicted",
         )
     rate = _rater(mode, relative_tolerance)

@@ -141,9 +141,7 @@ def ask_for_link(link: Link, subject: str, relation: str, model: str) -> ChatReq
         f"For the subject {subject!r} and the relation {relation!r} the object is named {link.name!r}.\n"
         f"Which of these Wikidata items is meant?\n" + "\n".join(lines) + "\nEnd with one line: Answer: X"
     )
-    return ChatRequest(
-        model=model, messages=({"role": "user", "content": text},), params={"temperature": 0}
-    )
+    return ChatRequest(model=model, messages=({"role": "user", "content": text},), params={"temperature": 0})
 
 
 def choose_link(link: Link, reply: ChatReply) -> Link:

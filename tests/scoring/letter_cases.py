@@ -317,7 +317,7 @@ CASES: dict[str, list[Case]] = {
         ("Answer: B\n<think>Let me double check: A", 10, "B"),
         ("<think>x</think>", 10, None),
         (
-            "<|channel|>analysis<|message|>Maybe A<|end|><|start|>assistant<|channel|>final<|message|>Answer: D",
+            "<|channel|>analysis<|message|>Perhaps A<|end|><|channel|>final<|message|>Answer: D",
             10,
             "D",
         ),

@@ -39,7 +39,10 @@ def asked(*questions: Question) -> dict[str, Question]:
 
 def test_avg_at_k_and_pass_at_1() -> None:
     questions = asked(question("i1", "B"), question("i2", "C"))
-    texts = {"i1": ["Answer: B", "Answer: A", "Answer: B", "hm."], "i2": ["Answer: A", "Answer: C", "Answer: C", "C"]}
+    texts = {
+        "i1": ["Answer: B", "Answer: A", "Answer: B", "hm."],
+        "i2": ["Answer: A", "Answer: C", "Answer: C", "C"],
+    }
     responses = [replied(i, text, s) for i, rows in texts.items() for s, text in enumerate(rows)]
     scores = score_items(questions, responses)
     report = report_model("m", questions, scores, responses)
@@ -247,7 +250,9 @@ def test_a_changed_question_makes_its_replies_unmarkable(
     with scripted(lambda _p, _t: said("Answer: A")) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         kina("run", "--release", release, "--model", "m", "-o", "responses.jsonl", "--samples", "1")
-    rows(release / "test.jsonl", *(release_row(f"q{n}", "A") | {"choices": ["z", "y", "x"]} for n in range(6)))
+    rows(
+        release / "test.jsonl", *(release_row(f"q{n}", "A") | {"choices": ["z", "y", "x"]} for n in range(6))
+    )
     result = kina(
         "score", "--task", "multiple-choice", "--release", release, "--responses", "responses.jsonl", "--json"
     )
@@ -256,9 +261,7 @@ def test_a_changed_question_makes_its_replies_unmarkable(
     assert (report["models"][0]["score"], report["models"][0]["status"]) == (None, "no_scored_items")
 
 
-def test_score_of_a_pool(
-    kina: Callable[..., Result], make_item: Callable[..., Item], tmp_path: Path
-) -> None:
+def test_score_of_a_pool(kina: Callable[..., Result], make_item: Callable[..., Item], tmp_path: Path) -> None:
     write_pool(tmp_path / "pool.jsonl", [make_item("q1", correct_answer="B"), make_item("q2")])
     rows(tmp_path / "r.jsonl", {"item_id": "q1", "model": "m", "sample": 0, "response": "B"})
     score = ("score", "--task", "multiple-choice", "--items", "pool.jsonl", "--responses", "r.jsonl")
@@ -278,12 +281,16 @@ def test_commands_name_what_is_wrong(kina: Callable[..., Result], release: Path,
     assert (bad.exit_code, "r.jsonl:2" in bad.stderr) == (2, True)
     both = kina("run", "--model", "m", "-o", "o.jsonl")
     assert (both.exit_code, "--release or --items" in both.stderr) == (2, True)
-    param = kina("run", "--release", release, "--model", "m", "-o", "o.jsonl", "--param", "stop=x", "--dry-run")
+    param = kina(
+        "run", "--release", release, "--model", "m", "-o", "o.jsonl", "--param", "stop=x", "--dry-run"
+    )
     assert (param.exit_code, "not JSON" in param.stderr) == (2, True)
 
 
 def test_dry_run_asks_nothing(kina: Callable[..., Result], release: Path, tmp_path: Path) -> None:
-    result = kina("run", "--release", release, "--model", "m", "-o", "o.jsonl", "--limit", "2", "--dry-run", "--json")
+    result = kina(
+        "run", "--release", release, "--model", "m", "-o", "o.jsonl", "--limit", "2", "--dry-run", "--json"
+    )
     assert json.loads(result.stdout) == {"calls": 8, "items": 2, "log": "o.replies.jsonl"}
     assert not (tmp_path / "o.jsonl").exists()
 
@@ -340,4 +347,6 @@ def test_reading_tolerates_a_torn_last_line_only(tmp_path: Path) -> None:
     path.write_text('{"item_id": "i1", "response": "A"}\n{"item_id": "i2", "resp')
     file = read_responses(path)
     assert (len(file.responses), file.torn) == (1, 1)
-    assert chance_level([question("i1", n=10), question("i2", n=4), question("i3", n=2)]) == pytest.approx(0.283333, abs=1e-6)
+    assert chance_level([question("i1", n=10), question("i2", n=4), question("i3", n=2)]) == pytest.approx(
+        0.283333, abs=1e-6
+    )

@@ -43,7 +43,11 @@ def run_of(given: dict[str, Any]) -> dict[str, Any]:
     ids = [f"i{n + 1}" for n in range(given.get("items", len(run)))]
     asked = questions(sorted({*ids, *run}))
     responses = [
-        Response(item_id=i, response=None if v is None else f"Answer: {'A' if v else 'B'}", status="timeout" if v is None else "ok")
+        Response(
+            item_id=i,
+            response=None if v is None else f"Answer: {'A' if v else 'B'}",
+            status="timeout" if v is None else "ok",
+        )
         for i, v in run.items()
     ]
     sifted = sift_responses(responses, dict.fromkeys(asked))
@@ -92,7 +96,9 @@ def long_labels(given: dict[str, Any], expected: dict[str, Any], _folder: Path) 
 
 def resume_file(given: dict[str, Any], expected: dict[str, Any], folder: Path) -> None:
     path = folder / "responses.jsonl"
-    path.write_text(given["jsonl"].replace('"score":0', '"response":"B"').replace('"score":1', '"response":"A"'))
+    path.write_text(
+        given["jsonl"].replace('"score":0', '"response":"B"').replace('"score":1', '"response":"A"')
+    )
     file = read_responses(path)
     asked = questions(given["items"])
     sifted = sift_responses(file.responses, dict.fromkeys(asked))

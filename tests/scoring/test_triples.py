@@ -75,7 +75,9 @@ def test_published_figures(shared: Path, name: str, predictions: str, gold: str,
     assert len(scores.pairs) == expected["unique_gold_pairs"]
     for key in ("p", "r", "f1"):
         assert getattr(scores.macro, key) == pytest.approx(expected["average"][key], abs=EXACT)
-        assert getattr(scores.instance_macro, key) == pytest.approx(expected["instance_macro"][key], abs=EXACT)
+        assert getattr(scores.instance_macro, key) == pytest.approx(
+            expected["instance_macro"][key], abs=EXACT
+        )
         for relation, figures in expected["relations"].items():
             assert getattr(scores.relations[relation][1], key) == pytest.approx(figures[key], abs=EXACT)
 
@@ -87,8 +89,12 @@ def test_other_readings_of_the_same_file(shared: Path) -> None:
     said = read_records(folder / "llmke.predictions.jsonl", TripleRow)
     truth = read_records(folder / "test.query.jsonl", TripleRow)
     recipe = score_triples(said, truth, "seed-recipe").macro
-    pooled = expected["llmke.predictions__test.query__seed-recipe-readings"]["pooled_sets_empty_string_counts"]
-    assert (recipe.p, recipe.r, recipe.f1) == pytest.approx([pooled[key] for key in ("p", "r", "f1")], abs=EXACT)
+    pooled = expected["llmke.predictions__test.query__seed-recipe-readings"][
+        "pooled_sets_empty_string_counts"
+    ]
+    assert (recipe.p, recipe.r, recipe.f1) == pytest.approx(
+        [pooled[key] for key in ("p", "r", "f1")], abs=EXACT
+    )
     official = score_triples(said, truth)
     zero = expected["llmke.predictions__test.query__zero-object"]
     assert official.zero_object.f1 == pytest.approx(zero["f1"], abs=EXACT)
@@ -124,7 +130,11 @@ def test_kinds_of_mistakes() -> None:
     truth = [row("X", "r", ["Q1", "Q3", "Q4"], ["One", "Two", "Four"])]
     found = {(m.kind, m.label) for m in find_mistakes(said, truth)}
     assert found == {("disambiguation", "two"), ("unlinked", "Ann"), ("missed", "Four")}
-    assert count_mistakes(find_mistakes(said, truth))["all"] == {"disambiguation": 1, "missed": 1, "unlinked": 1}
+    assert count_mistakes(find_mistakes(said, truth))["all"] == {
+        "disambiguation": 1,
+        "missed": 1,
+        "unlinked": 1,
+    }
 
 
 def test_a_missing_pair_is_named() -> None:

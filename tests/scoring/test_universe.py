@@ -83,8 +83,16 @@ def test_an_and_within_a_gold_is_kept() -> None:
 
 # (language, names that mean the same, names that do not)
 LANGUAGES: list[tuple[str, list[tuple[str, str]], list[tuple[str, str]]]] = [
-    ("en", [("The Hague", "hague"), ("O'Brien", "O’Brien"), ("naïve", "naive")], [("C", "C++"), ("3.5", "35")]),
-    ("de", [("Straße", "STRASSE"), ("der Rhein", "Rhein"), ("Köln", "Koln")], [("Mann", "Bann"), ("Rhein", "Rein")]),
+    (
+        "en",
+        [("The Hague", "hague"), ("O'Brien", "O’Brien"), ("naïve", "naive")],
+        [("C", "C++"), ("3.5", "35")],
+    ),
+    (
+        "de",
+        [("Straße", "STRASSE"), ("der Rhein", "Rhein"), ("Köln", "Koln")],
+        [("Mann", "Bann"), ("Rhein", "Rein")],
+    ),
     ("fr", [("L’Équateur", "équateur"), ("la Seine", "Seine"), ("Évian", "Evian")], [("pêche", "poche")]),
     ("es", [("El Salvador", "Salvador"), ("Perú", "Peru"), ("¡Olé!", "olé")], [("Chile", "Chiles")]),
     ("it", [("l'Aquila", "Aquila"), ("Città", "citta"), ("lo Stelvio", "stelvio")], [("Roma", "Rome")]),
@@ -100,10 +108,18 @@ LANGUAGES: list[tuple[str, list[tuple[str, str]], list[tuple[str, str]]]] = [
     ("bn", [("ঢাকা", "ঢাকা।"), ("১২", "12"), ("«খুলনা»", "খুলনা")], [("কালি", "কলি")]),
     ("th", [("กรุงเทพ", "กรุงเทพ "), ("๑๒", "12"), ("(เชียงใหม่)", "เชียงใหม่")], [("ใกล้", "ไกล"), ("มา", "ม้า")]),
     ("zh", [("北京", "「北京」"), ("ＡＢＣ", "abc"), ("上海。", "上海")], [("北京", "南京")]),
-    ("ja", [("ﾄｳｷｮｳ", "トウキョウ"), ("『源氏物語』", "源氏物語"), ("１２", "12")], [("パリ", "バリ"), ("はし", "ばし")]),
+    (
+        "ja",
+        [("ﾄｳｷｮｳ", "トウキョウ"), ("『源氏物語』", "源氏物語"), ("１２", "12")],
+        [("パリ", "バリ"), ("はし", "ばし")],
+    ),
     ("ko", [("서울", "서울."), ("《심청전》", "심청전"), ("ＫＢＳ", "kbs")], [("강", "장")]),
     ("vi", [("Hà Nội", "HÀ NỘI"), ("Hà Nội", "Ha Noi"), ("Đà Lạt", "đà lạt")], [("Huế", "Hué2")]),
-    ("id", [("Jakarta", "JAKARTA"), ("Sumatera-Utara", "sumatera utara"), ("“Bali”", "bali")], [("Bali", "Mali")]),
+    (
+        "id",
+        [("Jakarta", "JAKARTA"), ("Sumatera-Utara", "sumatera utara"), ("“Bali”", "bali")],
+        [("Bali", "Mali")],
+    ),
     ("sw", [("Dar es Salaam", "dar es salaam"), ("Ng'ombe", "ng’ombe"), ("Mji.", "mji")], [("mtu", "watu")]),
 ]
 SAME = [
@@ -212,7 +228,9 @@ def test_headline_is_the_mean_over_questions() -> None:
 
 
 def test_the_judge_sees_leftovers_only_and_uses_a_gold_up() -> None:
-    outcomes, _, _ = match_replies(SEEDS[:1], [ListReply(id="1", response="Rome; Lutetia; Paname; City of Light")])
+    outcomes, _, _ = match_replies(
+        SEEDS[:1], [ListReply(id="1", response="Rome; Lutetia; Paname; City of Light")]
+    )
     asked = ask_judge(outcomes, "judge")
     assert len(asked) == 3
     assert all("Rome" not in r.messages[0]["content"].split("entries")[1] for r in asked.values())
@@ -223,7 +241,8 @@ def test_the_judge_sees_leftovers_only_and_uses_a_gold_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "place"), [("Answer: 2", 1), ("Answer: none", None), ("Answer: 9", None), ("hm", None), ("", None)]
+    ("text", "place"),
+    [("Answer: 2", 1), ("Answer: none", None), ("Answer: 9", None), ("hm", None), ("", None)],
 )
 def test_verdicts(text: str, place: int | None) -> None:
     assert read_verdict(text, 3) == place

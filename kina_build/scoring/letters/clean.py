@@ -17,42 +17,46 @@ BOX_OPEN, BOX_CLOSE = "\ue000", "\ue001"
 
 REASONING_TAGS = "think|thinking|thought|thoughts|reasoning|reason|scratchpad|analysis|seed:think|reflection"
 _REASONING = re.compile(
-    rf"<(?P<end>/?)\|?(?:{REASONING_TAGS})\|?>|\[(?P<end2>/?)(?:THINK|THINKING|REASONING)\]|(?P<open3>◁think▷)|(?P<close3>◁/think▷)",
-    re.I,
+    rf"<(?P<end>/?)\|?(?:{REASONING_TAGS})\|?>|\[(?P<end2>/?)(?:THINK|THINKING|REASONING)\]|◁(?P<end3>/?)think▷",
+    re.IGNORECASE,
 )
-_CHANNEL_FINAL = re.compile(r"<\|channel\|>\s*final\s*<\|message\|>", re.I)
-_CHANNEL_ANY = re.compile(r"<\|channel\|>\s*analysis", re.I)
+_CHANNEL_FINAL = re.compile(r"<\|channel\|>\s*final\s*<\|message\|>", re.IGNORECASE)
+_CHANNEL_ANY = re.compile(r"<\|channel\|>\s*analysis", re.IGNORECASE)
 _CHAT_END = re.compile(
     r"<\|(?:im_end|eot_id|end|endoftext|return)\|>|\n\s*(?:Human|User|<\|im_start\|>user)\s*:|\[INST\]"
 )
-_RUN_ON = re.compile(
-    r"\n\s*(?:#+\s*)?\**(?:Question|Next question|Q|Problem|Pregunta|Frage|Pergunta|Domanda|Вопрос|问题|問題|질문|문제|سؤال|السؤال|คำถาม)"
-    r"\s*#?\d{0,4}\s*\**\s*[:：.)]",
-    re.I,
+_NEXT_QUESTION = (
+    "Question|Next question|Q|Problem|Pregunta|Frage|Pergunta|Domanda|Вопрос"
+    "|问题|問題|질문|문제|سؤال|السؤال|คำถาม"
 )
+_RUN_ON = re.compile(rf"\n\s*(?:#+\s*)?\**(?:{_NEXT_QUESTION})\s*#?\d{{0,4}}\s*\**\s*[:：.)]", re.IGNORECASE)
 _STRUCK = re.compile(
     r"~~[^~\n]{0,300}~~|<(s|del|strike)>[^<]{0,300}</\1>|\\(?:cancel|sout|xcancel|st)\s*\{[^{}]{0,300}\}",
-    re.I,
+    re.IGNORECASE,
 )
 _ANSWER_TAG = re.compile(
-    r"<(?:final[_ -]?)?(?:answer|choice|option|letter|response|result|solution|ans|selected)>", re.I
+    r"<(?:final[_ -]?)?(?:answer|choice|option|letter|response|result|solution|ans|selected)>", re.IGNORECASE
 )
 _TAG = re.compile(r"</?(?:[biupsq]|[A-Za-z][A-Za-z0-9_-]{1,20})(?:\s[^<>]{0,100})?/?>")
-_LATEX_TEXT = re.compile(
-    r"\\(?:text(?:bf|it|rm|sf|tt|normal)?|math(?:rm|bf|sf|it|tt|bb|cal)|mbox|operatorname|bf|rm|bold|boldsymbol|underline|emph|hbox|textcircled|textcolor\{\w+\}|color\{\w+\})\s*\{([^{}]*)\}"
+_LATEX_STYLES = (
+    r"text(?:bf|it|rm|sf|tt|normal)?|math(?:rm|bf|sf|it|tt|bb|cal)|mbox|operatorname|bf|rm|bold|boldsymbol"
+    r"|underline|emph|hbox|textcircled|(?:text)?color\{\w+\}"
 )
+_LATEX_TEXT = re.compile(rf"\\(?:{_LATEX_STYLES})\s*\{{([^{{}}]*)\}}")
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox|boxed\s?)\s*(?:\{|(?=[A-Z(]))")
 _LATEX_NOISE = re.compile(
-    r"\\[()\[\],;!:~ ]|\\(?:quad|qquad|left|right|displaystyle|large|Large|huge|Huge)\b|(?<!\w)\$+|\$+(?!\w)|~"
+    r"\\[()\[\],;!:~ ]|\\(?:quad|qquad|left|right|displaystyle|[lL]arge|[hH]uge)\b|(?<!\w)\$+|\$+(?!\w)|~"
 )
 _PLACEHOLDER_DOLLAR = re.compile(r"\$(?=[A-Za-z]\b)")
 _SPACED_WORD = re.compile(r"(?<!\S)[A-Za-z](?: [a-z]){3,20}(?![^\s:：.])")
+_SPACED_HINT = re.compile(" [a-z] [a-z] [a-z]")
 _SNAKE = re.compile(r"(?<=[a-z])_(?=[a-z])")
-_LINE_MARKS = re.compile(r"^[ \t]*(?:[>#]+[ \t]*)+", re.M)
+_LINE_MARKS = re.compile(r"^[ \t]*(?:[>#]+[ \t]*)+", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z\u0370-\u04ff]{2,}")
 _LATIN_LETTER = re.compile("[A-Za-z]")
 _DROPPED = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
+    "\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
 )
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -66,6 +70,8 @@ def drop_reasoning(text: str) -> tuple[str, bool, bool]:
     Returns:
         The rest; whether a block was removed; whether the last block is unclosed.
     """
+    if not any(sign in text for sign in "<[◁"):
+        return text, False, False
     if _CHANNEL_ANY.search(text):
         finals = list(_CHANNEL_FINAL.finditer(text))
         return (text[finals[-1].end() :], True, False) if finals else ("", True, True)
@@ -74,7 +80,7 @@ def drop_reasoning(text: str) -> tuple[str, bool, bool]:
     found = False
     for tag in _REASONING.finditer(text):
         found = True
-        closes = bool(tag["end"] or tag["end2"] or tag["close3"])
+        closes = bool(tag["end"] or tag["end2"] or tag["end3"])
         if closes and depth == 0:
             kept.clear()
         elif not closes and depth == 0:
@@ -139,7 +145,7 @@ def _unwrap_latex(text: str) -> str:
 
 
 def _mark_boxes(text: str) -> str:
-    """Put BOX_OPEN and BOX_CLOSE around each \\boxed content; an unclosed box holds nothing."""
+    r"""Put BOX_OPEN and BOX_CLOSE around each \boxed content; an unclosed box holds nothing."""
     parts: list[str] = []
     position = 0
     for box in _BOX.finditer(text):
@@ -175,4 +181,6 @@ def _drop_markdown(text: str) -> str:
     if "#" in text or ">" in text:
         text = _LINE_MARKS.sub("", text)
     text = text.replace("*", "").replace("`", "").replace("|", " ")
-    return _SPACED_WORD.sub(lambda word: word[0].replace(" ", ""), text)
+    if _SPACED_HINT.search(text):
+        text = _SPACED_WORD.sub(lambda word: word[0].replace(" ", ""), text)
+    return text

@@ -1,671 +1,122 @@
-"""The words that declare, pick, confirm, reject or refuse, in many languages.
+"""The words that announce, pick and confirm an answer, in many languages.
 
-Tables only: each is a tuple of regular-expression pieces, matched without regard to case.
-Words of scripts that write no blanks stand bare; words of the others get word boundaries.
+Tables only. Each entry is a piece of a regular expression, matched without regard to case;
+"·" parts entries. Scripts that write no blanks need no word boundaries, the others get them.
 """
 
 from __future__ import annotations
 
-ANSWER_NOUNS: tuple[str, ...] = (
-    *("answer", "answers", "antwort", "lösung", "réponse", "reponse", "respuesta", "resposta", "risposta"),
-    *("antwoord", "svar", "svaret", "odpowiedź", "odpowiedz", "odpověď", "odpoveď", "ответ", "відповідь"),
-    *("отговор", "адказ", "одговор", "odgovor", "cevap", "cevabı", "yanıt", "cavab", "jawaban", "jawabannya"),
-    *("jawapan", "đáp án", "câu trả lời", "trả lời", "απάντηση", "răspuns", "răspunsul", "raspuns", "válasz"),
-    *("vastaus", "vastus", "atsakymas", "atbilde", "jibu", "sagot", "жауап", "javob"),
-    *("الإجابة", "الاجابة", "إجابة", "اجابة", "الجواب", "جواب", "پاسخ", "התשובה", "תשובה"),
-    *("उत्तर", "जवाब", "উত্তর", "பதில்", "விடை", "సమాధానం", "જવાબ", "ਜਵਾਬ", "ഉത്തരം", "ಉತ್ತರ"),
-    *(
-        "答案",
-        "回答",
-        "解答",
-        "答え",
-        "正解",
-        "故选",
-        "故選",
-        "应选",
-        "應選",
-        "选择",
-        "選擇",
-        "选",
-        "選",
-        "答",
-    ),
-    *("正确选项", "正確選項", "정답", "답변", "답안", "답", "คำตอบ", "เฉลย", "ตอบ"),
+from kina_build.scoring.letters.patterns import listed
+
+ANSWER_NOUNS = listed(
+    r"""
+    answer · answers · antwort · lösung · réponse · reponse · respuesta · resposta · risposta ·
+    antwoord · svar · svaret · odpowiedź · odpowiedz · odpověď · odpoveď · ответ · відповідь · отговор ·
+    адказ · одговор · odgovor · cevap · cevabı · yanıt · cavab · jawaban · jawabannya · jawapan ·
+    đáp án · câu trả lời · trả lời · απάντηση · răspuns · răspunsul · raspuns · válasz · vastaus ·
+    vastus · atsakymas · atbilde · jibu · sagot · жауап · javob · الإجابة · الاجابة · إجابة · اجابة ·
+    الجواب · جواب · پاسخ · התשובה · תשובה · उत्तर · जवाब · উত্তর · பதில் · விடை · సమాధానం · જવાબ ·
+    ਜਵਾਬ · ഉത്തരം · ಉತ್ತರ · 答案 · 回答 · 解答 · 答え · 正解 · 故选 · 故選 · 应选 · 應選 · 选择 · 選擇 ·
+    选 · 選 · 答 · 正确选项 · 正確選項 · 정답 · 답변 · 답안 · 답 · คำตอบ · เฉลย · ตอบ
+    """
 )
 """Words that announce an answer."""
 
-OPTION_NOUNS: tuple[str, ...] = (
-    *("option", "options", "choice", "choices", "letter", "alternative", "one", "statement", "response"),
-    *("selection", "pick", "conclusion", "candidate", "solution"),
-    *("opción", "opcion", "opção", "opcao", "opzione", "alternativa", "lettre", "letra", "lettera"),
-    *("buchstabe", "möglichkeit", "aussage", "optie", "alternativ", "alternativet", "alternatief"),
-    *("вариант", "варіант", "буква", "пункт", "opcja", "możnosť", "možnost", "seçenek", "şık", "şıkkı"),
-    *("pilihan", "opsi", "huruf", "lựa chọn", "phương án", "επιλογή", "varianta", "vaihtoehto", "chaguo"),
-    *("الخيار", "خيار", "الحرف", "گزینه", "האפשרות", "אפשרות", "विकल्प", "বিকল্প", "விருப்பம்"),
-    *("选项", "選項", "選択肢", "보기", "선택지", "번", "ข้อ", "ตัวเลือก", "肢"),
+OPTION_NOUNS = listed(
+    r"""
+    option · options · choice · choices · letter · alternative · one · statement · response ·
+    selection · pick · conclusion · candidate · solution · opción · opcion · opção · opcao · opzione ·
+    alternativa · lettre · letra · lettera · buchstabe · möglichkeit · aussage · optie · alternativ ·
+    alternativet · alternatief · вариант · варіант · буква · пункт · opcja · możnosť · možnost ·
+    seçenek · şık · şıkkı · pilihan · opsi · huruf · lựa chọn · phương án · επιλογή · varianta ·
+    vaihtoehto · chaguo · الخيار · خيار · الحرف · گزینه · האפשרות · אפשרות · विकल्प · বিকল্প ·
+    விருப்பம் · 选项 · 選項 · 選択肢 · 보기 · 선택지 · 번 · ข้อ · ตัวเลือก · 肢
+    """
 )
 """Words for an option: they may stand before its letter, and declare only beside a word of RIGHT."""
 
-RIGHT: tuple[str, ...] = (
-    *("correct", "right", "best", "true", "final", "chosen", "selected", "appropriate", "accurate", "valid"),
-    *("likely", "only", "my", "suitable", "intended"),
-    *("richtig", "richtige", "korrekt", "korrekte", "correcte?", "bonne", "exacte?", "juste"),
-    *(
-        "correct[ao]",
-        "corret[ao]",
-        "corrett[ao]",
-        "giust[ao]",
-        "cert[ao]",
-        "juist",
-        "juiste",
-        "rätt",
-        "riktig",
-    ),
-    *(
-        "правильн\\w{0,4}",
-        "верн\\w{0,4}",
-        "вірн\\w{0,4}",
-        "poprawn\\w{0,3}",
-        "prawidłow\\w{0,3}",
-        "správn\\w",
-    ),
-    *(
-        "doğru",
-        "benar",
-        "tepat",
-        "đúng",
-        "chính xác",
-        "σωστή",
-        "σωστό",
-        "corectă?",
-        "helyes",
-        "oikea",
-        "sahihi",
-    ),
-    *("صحيحة?", "الصحيحة?", "درست", "صحیح", "נכונה", "נכון", "הנכונה", "सही", "সঠিক", "சரியான"),
-    *("正确", "正確", "正しい", "正解", "最佳", "符合", "适合", "適切", "옳", "맞", "정답", "ถูก", "ถูกต้อง"),
+RIGHT = listed(
+    r"""
+    correct · right · best · true · final · chosen · selected · appropriate · accurate · valid ·
+    likely · only · my · suitable · intended · richtig · richtige · korrekt · korrekte · correcte? ·
+    bonne · exacte? · juste · correct[ao] · corret[ao] · corrett[ao] · giust[ao] · cert[ao] · juist ·
+    juiste · rätt · riktig · правильн\w{0,4} · верн\w{0,4} · вірн\w{0,4} · poprawn\w{0,3} ·
+    prawidłow\w{0,3} · správn\w · doğru · benar · tepat · đúng · chính xác · σωστή · σωστό · corectă? ·
+    helyes · oikea · sahihi · صحيحة? · الصحيحة? · درست · صحیح · נכונה · נכון · הנכונה · सही · সঠিক ·
+    சரியான · 正确 · 正確 · 正しい · 正解 · 最佳 · 符合 · 适合 · 適切 · 옳 · 맞 · 정답 · ถูก · ถูกต้อง
+    """
 )
 """Words that confirm an option."""
 
-COPULAS: tuple[str, ...] = (
-    *(
-        "is",
-        "are",
-        "was",
-        "be",
-        "would be",
-        "must be",
-        "should be",
-        "has to be",
-        "appears to be",
-        "seems to be",
-    ),
-    *("ist", "lautet", "wäre", "est", "serait", "es", "sería", "seria", "sarebbe", "é", "è", "is dus", "är"),
-    *("er", "to", "jest", "je", "это", "є", "това е", "е", "là", "adalah", "ialah", "είναι", "este", "on"),
-    *("ni", "ay", "هي", "هو", "است", "היא", "הוא", "है", "হল", "হলো", "olan", "olmalı"),
-    *("是", "为", "為", "应为", "應為", "は", "が", "은", "는", "이", "คือ", "ได้แก่"),
+COPULAS = listed(
+    r"""
+    is · are · was · be · would be · must be · should be · has to be · appears to be · seems to be ·
+    ist · lautet · wäre · est · serait · es · sería · seria · sarebbe · é · è · is dus · är · er · to ·
+    jest · je · это · є · това е · е · là · adalah · ialah · είναι · este · on · ni · ay · هي · هو ·
+    است · היא · הוא · है · হল · হলো · olan · olmalı · 是 · 为 · 為 · 应为 · 應為 · は · が · 은 · 는 ·
+    이 · คือ · ได้แก่
+    """
 )
 """Words that join an announcement to its letter."""
 
-NOT_COPULAS: tuple[str, ...] = (
-    *(
-        "isn'?t",
-        "is not",
-        "wasn'?t",
-        "is neither",
-        "can'?t be",
-        "cannot be",
-        "ist nicht",
-        "n'est pas",
-        "no es",
-    ),
-    *("não é", "non è", "не", "nie jest", "değil", "bukan", "không phải là", "ليست", "ليس", "不是", "不为"),
-    *("ではなく",),
+NOT_COPULAS = listed(
+    r"""
+    isn'?t · is not · wasn'?t · is neither · can'?t be · cannot be · ist nicht · n'est pas · no es ·
+    não é · non è · не · nie jest · değil · bukan · không phải là · ليست · ليس · 不是 · 不为 · ではなく
+    """
 )
 """Words that join an announcement to a letter it is not."""
 
-PICKS: tuple[str, ...] = (
-    *("choose", "choosing", "chose", "pick", "picking", "picked", "select", "selecting", "selected", "say"),
-    *("go with", "going with", "went with", "go for", "opt for", "settle on", "settle for", "vote for"),
-    *(
-        "lean towards?",
-        "leaning towards?",
-        "answer",
-        "conclude",
-        "conclude that",
-        "guess",
-        "bet on",
-        "stick with",
-    ),
-    *("wähle", "nehme", "choisis", "elijo", "escojo", "selecciono", "escolho", "scelgo", "kies", "väljer"),
-    *(
-        "velger",
-        "vælger",
-        "выбираю",
-        "обираю",
-        "wybieram",
-        "volím",
-        "vybírám",
-        "seçiyorum",
-        "memilih",
-        "pilih",
-    ),
-    *("chọn", "επιλέγω", "aleg", "választom", "valitsen", "nachagua", "أختار", "اختر", "انتخاب", "בוחר"),
-    *("चुनता हूँ", "选择", "選擇", "选", "選", "เลือก", "선택"),
+PICKS = listed(
+    r"""
+    choose · choosing · chose · pick · picking · picked · select · selecting · selected · say ·
+    go with · going with · went with · go for · opt for · settle on · settle for · vote for ·
+    lean towards? · leaning towards? · answer · conclude · conclude that · guess · bet on · stick with ·
+    wähle · nehme · choisis · elijo · escojo · selecciono · escolho · scelgo · kies · väljer · velger ·
+    vælger · выбираю · обираю · wybieram · volím · vybírám · seçiyorum · memilih · pilih · chọn ·
+    επιλέγω · aleg · választom · valitsen · nachagua · أختار · اختر · انتخاب · בוחר · चुनता हूँ · 选择 ·
+    選擇 · 选 · 選 · เลือก · 선택
+    """
 )
 """Verbs of choosing that stand before the letter."""
 
-LEADS_TO: tuple[str, ...] = (
-    *(
-        "so",
-        "thus",
-        "hence",
-        "therefore",
-        "then",
-        "it'?s",
-        "it is",
-        "that'?s",
-        "that is",
-        "this is",
-        "is",
-        "be",
-    ),
-    *(
-        "must be",
-        "leaves?",
-        "leaving",
-        "left with",
-        "remains?",
-        "points? to",
-        "pointing to",
-        "narrows? (?:it )?",
-    ),
-    *("down to", "corresponds? to", "supports?", "favou?rs?", "indicates?", "suggests?", "gives?", "implies"),
-    *(
-        "but",
-        "matches",
-        "yields?",
-        "equals?",
-        "means",
-        "only",
-        "is therefore",
-        "is thus",
-        "is hence",
-        "am at",
-    ),
-    *(
-        "now",
-        "actually",
-        "i mean",
-        "make that",
-        "make it",
-        "change (?:it |my answer )?to",
-        "changed to",
-        "to",
-    ),
-    *("instead", "correction", "also", "sondern", "donc", "c'est", "mais", "entonces", "sino", "logo", "mas"),
-    *("quindi", "ma", "dus", "значит", "итак", "поэтому", "а", "więc", "lecz", "yani", "jadi", "maka", "vậy"),
-    *(
-        "所以",
-        "因此",
-        "而是",
-        "故",
-        "应该是",
-        "应为",
-        "是",
-        "为",
-        "よって",
-        "したがって",
-        "つまり",
-        "따라서",
-        "ดังนั้น",
-    ),
-    *("إذن", "بل", "لذلك", "इसलिए", "אלא", "לכן", "ではなく", "じゃなくて", "아니라"),
+LEADS_TO = listed(
+    r"""
+    so · thus · hence · therefore · then · it'?s · it is · that'?s · that is · this is · is · be ·
+    must be · leaves? · leaving · left with · remains? · points? to · pointing to · narrows? (?:it )? ·
+    down to · corresponds? to · supports? · favou?rs? · indicates? · suggests? · gives? · implies ·
+    but · matches · yields? · equals? · means · only · is therefore · is thus · is hence · am at · now ·
+    actually · i mean · make that · make it · change (?:it |my answer )?to · changed to · to · instead ·
+    correction · also · sondern · donc · c'est · mais · entonces · sino · logo · mas · quindi · ma ·
+    dus · значит · итак · поэтому · а · więc · lecz · yani · jadi · maka · vậy · 所以 · 因此 · 而是 ·
+    故 · 应该是 · 应为 · 是 · 为 · よって · したがって · つまり · 따라서 · ดังนั้น · إذن · بل · لذلك ·
+    इसलिए · אלא · לכן · ではなく · じゃなくて · 아니라
+    """
 )
 """Words that lead from reasoning to a letter."""
 
-CONFIRMS_AFTER: tuple[str, ...] = (
-    *("matches", "fits", "holds", "works", "survives", "remains", "wins", "stands", "applies", "satisfies"),
-    *(
-        "agrees",
-        "follows",
-        "it is",
-        "is it",
-        "should be selected",
-        "should be chosen",
-        "must be",
-        "seems right",
-    ),
-    *("is (?:the |a |my |our )?(?:\\w+ ){0,2}(?:correct|right|best|true|answer|winner|choice|one|match)",),
-    *(
-        "(?:is|seems|looks|appears|would be|must be|are|was) (?:the |a )?(?:\\w+ ){0,2}(?:correct|right|true|best)",
-    ),
-    *("ist (?:\\w+ )?(?:richtig|korrekt)", "est (?:la |le )?(?:\\w+ )?(?:bonne|correcte?|exacte?|juste)"),
-    *("es (?:la |el )?(?:\\w+ )?correct[ao]", "é (?:a |o )?(?:\\w+ )?(?:corret|cert)[ao]", "está corret[ao]"),
-    *(
-        "è (?:la |il )?(?:\\w+ )?(?:corrett|giust)[ao]",
-        "(?:is|zijn) (?:het )?juiste?",
-        "är rätt",
-        "er riktig",
-    ),
-    *("(?:является |— |- )?(?:правильн|верн)\\w{0,4}", "jest (?:poprawn|prawidłow)\\w{0,3}", "je správn\\w"),
-    *(
-        "doğru",
-        "(?:adalah |yang )?(?:jawaban yang )?(?:benar|tepat)",
-        "là (?:đáp án )?đúng",
-        "είναι (?:η )?σωστή",
-    ),
-    *(
-        "(?:是|为|最)?(?:正确|正確|最佳|答案|对的|合适)",
-        "(?:项)?(?:正确|正確|符合|当选|最)",
-        "(?:が|は)(?:正解|正しい|答え|最も|適切)",
-    ),
-    *(
-        "(?:이|가|은|는|번이|번)?\\s?(?:정답|맞|옳|답)",
-        "(?:เป็น)?(?:คำตอบ)?(?:ที่)?ถูก",
-        "(?:هي |هو )?(?:الإجابة )?(?:ال)?صحيحة?",
-    ),
-    *("(?:सही|उत्तर) ", "درست است", "צحيح", "נכונה", "を選"),
+CONFIRMS_AFTER = listed(
+    r"""
+    matches · fits · holds · works · survives · remains · wins · stands · applies · satisfies · agrees ·
+    follows · it is · is it · should be selected · should be chosen · must be · seems right ·
+    is (?:the |a |my |our )?(?:\w+ ){0,2}(?:correct|right|best|true|answer|winner|choice|one|match) ·
+    (?:is|seems|looks|appears|would be|must be|are|was) (?:the |a )?(?:\w+ ){0,2}(?:correct|right|true|best) ·
+    ist (?:\w+ )?(?:richtig|korrekt) · est (?:la |le )?(?:\w+ )?(?:bonne|correcte?|exacte?|juste) ·
+    es (?:la |el )?(?:\w+ )?correct[ao] · é (?:a |o )?(?:\w+ )?(?:corret|cert)[ao] · está corret[ao] ·
+    è (?:la |il )?(?:\w+ )?(?:corrett|giust)[ao] · (?:is|zijn) (?:het )?juiste? · är rätt · er riktig ·
+    (?:является |— |- )?(?:правильн|верн)\w{0,4} · jest (?:poprawn|prawidłow)\w{0,3} · je správn\w ·
+    doğru · (?:adalah |yang )?(?:jawaban yang )?(?:benar|tepat) · là (?:đáp án )?đúng ·
+    είναι (?:η )?σωστή · (?:是|为|最)?(?:正确|正確|最佳|答案|对的|合适) ·
+    (?:项)?(?:正确|正確|符合|当选|最) · (?:が|は)(?:正解|正しい|答え|最も|適切) ·
+    (?:이|가|은|는|번이|번)?\s?(?:정답|맞|옳|답) · (?:เป็น)?(?:คำตอบ)?(?:ที่)?ถูก ·
+    (?:هي |هو )?(?:الإجابة )?(?:ال)?صحيحة? · (?:सही|उत्तर) · درست است · צحيح · נכונה · を選
+    """
 )
 """Words behind a letter that confirm it."""
 
-REJECTS_BEFORE: tuple[str, ...] = (
-    *(
-        "not",
-        "\\w+n['’]t",
-        "cannot",
-        "neither",
-        "nor",
-        "never",
-        "rather than",
-        "instead of",
-        "rul(?:e|es|ed|ing) out",
-    ),
-    *("eliminat\\w{1,4}", "exclud\\w{1,4}", "discard\\w{0,3}", "reject\\w{0,3}", "dismiss\\w{0,3}", "except"),
-    *(
-        "unlike",
-        "apart from",
-        "wrong",
-        "incorrect",
-        "cross(?:ed|ing)? out",
-        "distractors?",
-        "trap",
-        "no longer",
-    ),
-    *(
-        "nicht",
-        "kein",
-        "weder",
-        "noch",
-        "statt",
-        "pas",
-        "ni",
-        "plutôt que",
-        "no es",
-        "en vez de",
-        "não",
-        "non",
-    ),
-    *("не", "ни", "вместо", "nie", "zamiast", "değil", "bukan", "tidak", "không", "ليس", "ليست", "لا", "नहीं"),
-    *("不是", "不选", "不選", "并非", "並非", "排除", "而非", "而不是", "不", "ไม่ใช่"),
+VERDICT_RIGHT = listed(
+    r"""
+    correct · right · true · yes · works · richtig · vrai · juste · correcto · verdadero · верно ·
+    正确 · 正確 · 正解 · 对 · 정답 · ✓ · ✔ · ✅ · ☑
+    """
 )
-"""Words before a letter that reject it."""
-
-PASSES_OVER: tuple[str, ...] = (
-    *("than", "over", "versus", "vs", "against", "besides", "without", "other than", "beats", "unlike"),
-    *("als", "que", "чем", "niż", "di", "daripada", "hơn", "比"),
-)
-"""Words that reject a letter right behind them."""
-
-VERDICT_RIGHT: tuple[str, ...] = (
-    *(
-        "correct",
-        "right",
-        "true",
-        "yes",
-        "works",
-        "richtig",
-        "vrai",
-        "juste",
-        "correcto",
-        "verdadero",
-        "верно",
-    ),
-    *("正确", "正確", "正解", "对", "정답", "✓", "✔", "✅", "☑"),
-)
-VERDICT_WRONG: tuple[str, ...] = (
-    *("incorrect", "wrong", "false", "no", "fails", "falsch", "faux", "incorrecto", "falso", "неверно"),
-    *("错误", "錯誤", "誤り", "오답", "✗", "✘", "❌", "☒"),
-)
-"""Words and signs behind a letter that heads a line."""
-
-REJECTS_AFTER: tuple[str, ...] = (
-    *("(?:is|are|was|were|seems?|looks?|appears?|would be|must be|can be|be)\\s(?:\\w+\\s){0,2}?",),
-    "(?:wrong|incorrect|not|false|out|excluded|eliminated|ruled out|discarded|rejected|too|a distractor|a trap|"
-    "the trap|the distractor|impossible|invalid|inert|unlikely|irrelevant|tempting|off|never)\\b",
-)
-"""A copula and a word behind a letter that reject it."""
-
-REJECTS_AFTER_ALONE: tuple[str, ...] = (
-    *(
-        "isn'?t",
-        "aren'?t",
-        "wasn'?t",
-        "fails?",
-        "failed",
-        "contradicts",
-        "conflicts",
-        "cannot",
-        "can'?t",
-        "won'?t",
-    ),
-    *("does(?:n'?t| not)", "do(?:n'?t| not)", "would not", "wouldn'?t", "could not", "confus\\w+", "wrong"),
-    *(
-        "incorrect",
-        "ist (?:\\w+ )?(?:falsch|nicht)",
-        "est (?:faux|fausse|incorrecte?)",
-        "n'est",
-        "es incorrect[ao]",
-    ),
-    *(
-        "no es",
-        "está errad[ao]",
-        "é incorret[ao]",
-        "è sbagliat[ao]",
-        "неверн\\w*",
-        "неправильн\\w*",
-        "yanlış",
-    ),
-    *(
-        "salah",
-        "sai",
-        "错误",
-        "錯誤",
-        "不正确",
-        "不正確",
-        "不符合",
-        "错",
-        "誤り",
-        "ではなく",
-        "じゃなく",
-        "は誤",
-        "ではない",
-    ),
-    *("가 아니", "이 아니", "ผิด", "ไม่ถูก", "خاطئة?", "غلط", "गलत"),
-)
-"""Words behind a letter that reject it by themselves."""
-
-TURNS: tuple[str, ...] = (
-    *("so", "but", "hence", "thus", "therefore", "leaving", "leaves", "it is", "it's", "instead", "rather,"),
-    *(
-        "而是",
-        "应是",
-        "所以",
-        "因此",
-        "sondern",
-        "mais",
-        "sino",
-        "mas",
-        "ma",
-        "а",
-        "lecz",
-        "but rather",
-        "tapi",
-    ),
-    *("then", "melainkan", "mà là", "بل", "なく", "아니라", "แต่", "bensì", "aber", "donc", "→", "->"),
-)
-"""Words that end the reach of a rejection before them."""
-
-HYPOTHETICAL: tuple[str, ...] = (
-    *("if", "whether", "suppose", "supposing", "assume", "assuming", "unless", "while", "although", "though"),
-    *("wenn", "falls", "ob", "obwohl", "si", "aunque", "se", "если", "хотя", "eğer", "jika", "nếu"),
-    *("could be", "might be", "may be", "maybe", "perhaps", "可能", "かもしれ"),
-    *("如果", "假如", "假设", "虽然", "若", "もし", "만약", "ถ้า", "إذا", "यदि"),
-)
-"""Words that make what follows in their sentence a supposition."""
-
-CORRECTIONS: tuple[str, ...] = (
-    *(
-        "no",
-        "wait",
-        "actually",
-        "correction",
-        "sorry",
-        "oops",
-        "hmm",
-        "scratch that",
-        "i mean",
-        "i meant",
-        "make that",
-    ),
-    *("on second thought", "on reflection", "rather", "let me correct", "correcting myself", "my mistake"),
-    *("nein", "non", "pardon", "perdón", "нет", "точнее", "不对", "不，", "更正", "いや", "아니"),
-)
-"""Words with which a writer takes something back."""
-
-REFUSALS: tuple[str, ...] = (
-    *(
-        "i (?:do not|don'?t|cannot|can'?t|am not able|am unable|won'?t)",
-        "unable to",
-        "not able to",
-        "i'?m not sure",
-    ),
-    *(
-        "i'?m (?:sorry|unable)",
-        "(?:can ?not|can'?t|could not|couldn'?t) (?:be )?(?:determine|answer|decide|say|tell)",
-    ),
-    *(
-        "cannot",
-        "none of (?:the|these|them|those)",
-        "none",
-        "neither",
-        "n/?a",
-        "unknown",
-        "no (?:correct )?answer",
-    ),
-    *(
-        "not (?:sure|enough|possible|given|listed|applicable|available|provided)",
-        "insufficient",
-        "impossible to",
-    ),
-    *("undetermined", "indeterminate", "any of the", "all of the", "as an ai", "skip", "pass", "unsure"),
-    *("keine (?:der|davon)", "ich wei(?:ß|ss) (?:es )?nicht", "weiß nicht", "leider", "je ne (?:sais|peux)"),
-    *(
-        "aucune? (?:des|de)",
-        "no (?:lo )?sé",
-        "ninguna? de",
-        "no puedo",
-        "não (?:sei|posso)",
-        "nenhuma? d",
-        "non (?:lo )?so",
-    ),
-    *(
-        "nessuna",
-        "не знаю",
-        "не могу",
-        "ни один",
-        "nie wiem",
-        "nie mogę",
-        "bilmiyorum",
-        "hiçbiri",
-        "tidak (?:tahu|dapat)",
-    ),
-    *(
-        "không (?:biết|thể)",
-        "لا أعرف",
-        "لا أستطيع",
-        "नहीं पता",
-        "无法",
-        "無法",
-        "不知道",
-        "抱歉",
-        "对不起",
-        "以上都不",
-    ),
-    *(
-        "都不",
-        "わかりません",
-        "分かりません",
-        "できません",
-        "申し訳",
-        "모르",
-        "없습니다",
-        "죄송",
-        "ไม่ทราบ",
-        "ขออภัย",
-        "ไม่สามารถ",
-    ),
-)
-"""Phrases with which a reply declines."""
-
-NAMED_WITH_LETTERS: tuple[str, ...] = (
-    *("vitamin", "vitamins", "hepatitis", "plan", "group", "type", "war", "class", "block", "figure", "fig"),
-    *("table", "case", "phase", "stage", "vertex", "point", "part", "section", "appendix", "grade"),
-    *(
-        "factor",
-        "protein",
-        "chapter",
-        "volume",
-        "act",
-        "king",
-        "pope",
-        "influenza",
-        "streptococcus",
-        "schedule",
-    ),
-    *(
-        "category",
-        "team",
-        "line",
-        "segment",
-        "angle",
-        "side",
-        "set",
-        "matrix",
-        "event",
-        "node",
-        "gate",
-        "system",
-    ),
-    *(
-        "company",
-        "person",
-        "country",
-        "city",
-        "state",
-        "sample",
-        "species",
-        "gene",
-        "drug",
-        "region",
-        "field",
-    ),
-    *(
-        "constant",
-        "variable",
-        "function",
-        "force",
-        "mr",
-        "dr",
-        "mrs",
-        "ms",
-        "st",
-        "world war",
-        "elizabeth",
-        "george",
-    ),
-    *("let", "define", "call", "denote", "consider", "where", "given", "at"),
-    *(
-        "henry",
-        "charles",
-        "william",
-        "napoleon",
-        "john",
-        "malcolm",
-        "george",
-        "nicholas",
-        "ramesses",
-        "edward",
-    ),
-)
-"""Words behind which a lone capital is a name or a symbol, not an option."""
-
-REASONS: tuple[str, ...] = (
-    *(
-        "because",
-        "since",
-        "as",
-        "for",
-        "by",
-        "due",
-        "given",
-        "from",
-        "based",
-        "while",
-        "whereas",
-        "which",
-        "that",
-    ),
-    *(
-        "is",
-        "was",
-        "are",
-        "and",
-        "or",
-        "but",
-        "not",
-        "rather",
-        "instead",
-        "with",
-        "weil",
-        "da",
-        "denn",
-        "car",
-    ),
-    *(
-        "parce",
-        "porque",
-        "pues",
-        "perché",
-        "omdat",
-        "потому",
-        "так",
-        "ponieważ",
-        "çünkü",
-        "karena",
-        "vì",
-        "on",
-    ),
-    *(
-        "matches",
-        "fits",
-        "holds",
-        "works",
-        "would",
-        "seems",
-        "looks",
-        "should",
-        "must",
-        "it",
-        "in",
-        "over",
-        "than",
-    ),
-    *(
-        "however",
-        "though",
-        "although",
-        "if",
-        "when",
-        "so",
-        "then",
-        "therefore",
-        "where",
-        "has",
-        "states",
-        "says",
-    ),
-    *("correct", "only", "alone", "here", "again", "after", "too", "definitely", "being"),
-    *("und", "oder", "et", "ou", "y", "o", "e", "и", "или", "lub", "ve", "veya", "dan", "atau", "och", "en"),
-)
-"""Lower-case words that may follow a letter A or I which is an option."""

@@ -39,10 +39,7 @@ BADGES = str.maketrans(
 def native_letters() -> dict[str, str]:
     """Return the Latin label of each native option letter."""
     table = {
-        sign: LATIN[place]
-        for script in NATIVE
-        for place, sign in enumerate(script)
-        if sign != "\0" and sign not in "В"
+        sign: LATIN[place] for script in NATIVE for place, sign in enumerate(script) if sign not in "\0В"
     }
     table |= {"ا": "A", "ھ": "E", "ة": "E", "ى": "J"}
     return table

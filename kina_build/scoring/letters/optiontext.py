@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from kina_build.items.text import fold_option
 from kina_build.scoring.letters.clean import plain
 
-_AROUND = re.compile(
-    r"^(?:(?:it|this|that|the answer|answer)(?:'s| is| was)\s+|[\s\"'“”‘’.,:;!?()\[\]{}…]+|(?:the|a|an|la|le|el|die|der|das)\s+)+|[\s\"'“”‘’.,:;!?()\[\]{}…]+$",
-    re.I,
+_EDGE = r"[\s\"'“”‘’.,:;!?()\[\]{}…]+"
+_LEADIN = r"(?:it|this|that|(?:the )?answer)(?:'s| is| was)\s+|(?:the|an?|la|le|el|die|der|das)\s+"
+_AROUND = re.compile(rf"^(?:{_LEADIN}|{_EDGE})+|{_EDGE}$", re.IGNORECASE)
+_DENIED = re.compile(
+    r"\b(?:not|neither|nor|isn't|wrong|incorrect|except|nicht|pas|no)\b|不|не\b", re.IGNORECASE
 )
-_DENIED = re.compile(r"\b(?:not|neither|nor|isn't|wrong|incorrect|except|nicht|pas|no)\b|不|не ", re.I)
 
 
 def name_option(text: str, options: Sequence[str], *, whole: bool = False) -> int | None:

@@ -11,7 +11,7 @@ from kina_build.scoring.universe.score import Seed
 
 JUDGE_PROMPT_VERSION = "universe-judge-1"
 
-_VERDICT = re.compile(r"Answer:\s*\**\s*(\d+|none)", re.I)
+_VERDICT = re.compile(r"Answer:\s*\**\s*(\d+|none)", re.IGNORECASE)
 
 Question = tuple[int, int]
 """(place of the outcome, place of the prediction in it)."""

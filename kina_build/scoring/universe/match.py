@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from kina_build.scoring.pairing import pair_greedily, pair_up
-from kina_build.scoring.universe.normalise import safe_tiers, tier_one
+from kina_build.scoring.universe.normalise import Form, safe_tiers, tier_one
 
 Matching = Literal["maximum", "greedy"]
 MATCHINGS: tuple[str, ...] = get_args(Matching)
@@ -52,7 +52,7 @@ def match_names(
         language: code of the question's language.
         matching: maximum, or greedy: each prediction, as it comes, takes the first free gold.
     """
-    code = language.split("-")[0].lower()
+    code = language.split("-", maxsplit=1)[0].lower()
     names = {tier_one(name, code): name for name in sorted(predicted, reverse=True)}
     truth = {tier_one(entry[0], code): tuple(entry) for entry in sorted(map(tuple, golds), reverse=True)}
     if matching == "greedy":
@@ -68,23 +68,26 @@ def match_names(
 
 def _fits(said: Sequence[str], golds: Sequence[Sequence[str]], code: str) -> list[list[int]]:
     """List, for each name, the golds that share a form with it."""
-    strict: dict[str, list[int]] = {}
-    for place, entry in enumerate(golds):
-        for name in entry:
-            strict.setdefault(tier_one(name, code), []).append(place)
-    fits = [sorted(set(strict.get(tier_one(name, code), ()))) for name in said]
+    strict = _owners(golds, lambda name: tier_one(name, code))
+    fits = [sorted(strict.get(tier_one(name, code), ())) for name in said]
     plain = all(len(entry) == 1 for entry in golds)
     if plain and all(fits):
         return fits  # bolder forms could add nothing
     for form in safe_tiers(golds, code)[1:]:
-        table: dict[str, list[int]] = {}
-        for place, entry in enumerate(golds):
-            for name in entry:
-                table.setdefault(form(name), []).append(place)
+        table = _owners(golds, form)
         for place, name in enumerate(said):
             if not (plain and fits[place]):
                 fits[place] = sorted({*fits[place], *table.get(form(name), ())})
     return fits
+
+
+def _owners(golds: Sequence[Sequence[str]], form: Form) -> dict[str, set[int]]:
+    """Return, for each form, the golds that have it."""
+    owners: dict[str, set[int]] = {}
+    for place, entry in enumerate(golds):
+        for name in entry:
+            owners.setdefault(form(name), set()).add(place)
+    return owners
 
 
 def add_judged(matched: Matched, verdicts: Mapping[int, int]) -> Matched:
@@ -100,6 +103,4 @@ def add_judged(matched: Matched, verdicts: Mapping[int, int]) -> Matched:
         if verdicts[place] not in taken:
             taken.add(verdicts[place])
             added.append((place, verdicts[place]))
-    return Matched(
-        matched.predicted, matched.golds, tuple(sorted((*matched.pairs, *added))), matched.repeats
-    )
+    return Matched(matched.predicted, matched.golds, tuple(sorted((*matched.pairs, *added))), matched.repeats)

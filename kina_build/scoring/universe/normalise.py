@@ -111,7 +111,7 @@ def safe_tiers(golds: Sequence[Sequence[str]], language: str = "") -> list[Form]
         golds: for each gold its names.
         language: code of the question's language.
     """
-    code = language.split("-")[0].lower()
+    code = language.split("-", maxsplit=1)[0].lower()
     forms: list[Form] = [lambda name: tier_one(name, code)]
     for tier in (tier_two, tier_three):
         bolder = _compose(tier, forms[-1], code)

@@ -11,8 +11,10 @@ from typing import Any
 from kina_build.scoring.letters.clean import drop_reasoning
 from kina_build.scoring.universe.normalise import tier_one
 
-_FENCE = re.compile(r"```[\w-]*\n(.*?)```", re.S)
-_BULLET = re.compile(r"\s*(?:[-*–—](?=\s)|[•‣▪●○◦·]|\(?\d{1,4}\s?[.)．）:、。-]|[#]\d{1,4}[.:)]?)\s*(?=\S)(.+)")
+_FENCE = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
+_BULLET = re.compile(
+    r"\s*(?:[-*–—](?=\s)|[•‣▪●○◦·]|\(?\d{1,4}\s?[.)．）:、。-]|[#]\d{1,4}[.:)]?)\s*(?=\S)(.+)"
+)
 _HARD = "\n;；؛、|"
 _COMMAS = ",，،"
 _OPEN, _CLOSE = "([{（［【「『《〈", ")]}）］】」』》〉"

@@ -45,7 +45,9 @@ class Seed(BaseModel):
         if isinstance(value, str):
             value = [part.strip() for part in value.split(GOLD_SEPARATOR)]
         entries = [[entry] if not isinstance(entry, list | tuple) else entry for entry in value]
-        return [[str(name) for name in entry] for entry in entries if any(str(name).strip() for name in entry)]
+        return [
+            [str(name) for name in entry] for entry in entries if any(str(name).strip() for name in entry)
+        ]
 
 
 class ListReply(BaseModel):
@@ -103,7 +105,9 @@ def read_seeds(path: Path, *, with_gold: bool = True) -> list[Seed]:
             raise InputError(f"{path}: question {seed.id!r} stands twice in language {seed.language!r}")
         seen.add((seed.id, seed.language))
         if with_gold and not seed.gold:
-            raise InputError(f"{path}: question {seed.id!r} has no gold", hint="a universe has at least one member")
+            raise InputError(
+                f"{path}: question {seed.id!r} has no gold", hint="a universe has at least one member"
+            )
     return seeds
 
 
@@ -115,7 +119,9 @@ def match_replies(
     Returns:
         (question, outcome) sorted by id and language; ids without a reply; replies ignored.
     """
-    said: dict[tuple[str, str | None], str] = {(reply.id, reply.language): reply.response or "" for reply in replies}
+    said: dict[tuple[str, str | None], str] = {
+        (reply.id, reply.language): reply.response or "" for reply in replies
+    }
     used: set[tuple[str, str | None]] = set()
     outcomes: list[tuple[Seed, Matched]] = []
     unanswered: list[str] = []

@@ -1,0 +1,148 @@
+"""What one declaration claims: a letter, several, or only letters it rejects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from kina_build.scoring.letters import cues
+from kina_build.scoring.letters.clean import BOX_CLOSE, BOX_OPEN
+from kina_build.scoring.letters.declarations import Declaration
+from kina_build.scoring.letters.labels import to_label
+from kina_build.scoring.letters.mentions import (
+    LINK_EXTRAS,
+    LINK_WORDS,
+    NATIVE,
+    REASON,
+    chain_before,
+    find_mentions,
+    is_a_word,
+    rejected_after,
+)
+from kina_build.scoring.letters.patterns import CLOSERS, OPENERS, UNSPACED, any_of, listed
+
+MARKS = (
+    "\u0300-\u036f\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd\u0bbe-\u0bcd"
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+)
+"""Vowel signs and tone marks: a letter that carries one is part of a word."""
+
+FILLERS = (
+    *cues.OPTION_NOUNS,
+    *cues.ANSWER_NOUNS,
+    *listed(
+        """
+        the · la · le · el · die · der · das · de · most · very · likely · probably · definitely ·
+        clearly · certainly · therefore · thus · hence · is · be · indeed · simply · just · und · also ·
+        donc · then · both · so · i think · it is · it's · i choose · i pick · given · obviously ·
+        still · now · again · must · would
+        """
+    ),
+)
+"""Words that may stand between a cue and its letter."""
+
+_GLUE = rf"[{BOX_OPEN}\s:：,，;$>→=≈\-–—・.{OPENERS}]"
+_UPPER = rf"(?P<upper>[A-ZАВСЕНІЈКМОРЅТХУΑΒΕΗΙΚΜΝΟΡΤΧΥΖ])(?![^\W{UNSPACED}{NATIVE}])(?![-+#^]\w|[+#])"
+_LOWER_END = rf"(?=\s*(?:$|[\n.,;:!?。，；：{CLOSERS}{BOX_CLOSE}–—-]|{REASON}(?!\w)|[\u3040-\u9fff]))"
+_LOWER = rf"(?P<lower>[a-z{NATIVE}аеосБГДбгдΓΔ]){_LOWER_END}(?![{MARKS}])"
+_OTHER = r"(?P<run>[A-Z]{2,5})(?!\w)|(?P<number>\d{1,3})(?![\w%°]|[.,]\d)"
+_AT_ONCE = re.compile(rf"{_GLUE}{{0,12}}(?:{_UPPER}|{_LOWER}|{_OTHER})")
+_DIRECT = re.compile(
+    rf"{_GLUE}{{0,12}}(?:(?:(?i:{any_of(FILLERS)})|[aoe](?=\s)){_GLUE}{{0,8}}){{0,5}}(?:{_UPPER}|{_LOWER}|{_OTHER})"
+)
+_MORE = re.compile(
+    rf"[\s{CLOSERS}]*(?:{LINK_WORDS}|[\s;])[\s,]*{LINK_EXTRAS}[{OPENERS}\s]*([A-Za-z])[{CLOSERS}]*"
+    rf"(?=\s*(?:$|[\n.,;:!。，、；/&|{BOX_CLOSE}]|(?:and|or|both|und|oder|et|y|或|和|are|is)\b)|[\u3040-\u9fff])"
+)
+_PLACEHOLDER = re.compile(
+    rf"[{CLOSERS}\s.,]*(?:where\b|stands for|being one|\(?one of|\(?the letter"
+    r"|is (?:one of|the letter|a letter))",
+    re.IGNORECASE,
+)
+_PLACEHOLDER_WORD = re.compile(
+    rf"[\s{OPENERS}$]*(?:LETTER|YOUR (?:ANSWER|CHOICE|LETTER)|OPTION|INSERT)\b"
+    rf"(?!\s*[=:]?\s*[{OPENERS}]?[A-Z]\b)"
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What one declaration says."""
+
+    labels: tuple[str, ...]
+    """The letters it asserts: one, or several that it does not decide between."""
+    rejected: frozenset[str] = frozenset()
+    span: tuple[int, int] = (0, 0)
+    doubted: bool = False
+    """The letter is followed by a question mark."""
+
+
+def read_claim(declaration: Declaration, index: Mapping[str, int]) -> Claim | None:
+    """Return what a declaration claims, or None if it names no letter.
+
+    Args:
+        declaration: one of find_declarations.
+        index: the item's labels.
+    """
+    window = declaration.window
+    if _PLACEHOLDER_WORD.match(window):
+        return None
+    claim = _direct(window, index)
+    if claim is None and not declaration.strict:
+        claim = _indirect(window)
+    if claim is None:
+        return None
+    start, end = claim.span
+    return replace(claim, span=(start + declaration.offset, end + declaration.offset))
+
+
+def _direct(window: str, index: Mapping[str, int]) -> Claim | None:
+    """Read a letter that the window begins with."""
+    # most letters follow at once, and the long list of fillers is slow to try
+    match = _AT_ONCE.match(window) or _DIRECT.match(window)
+    if match is None:
+        return None
+    if match["run"]:
+        return run_of_letters(match["run"], match.span("run"), index)
+    if match["number"]:
+        return Claim((match["number"],), span=match.span("number")) if match["number"] in index else None
+    group = "upper" if match["upper"] else "lower"
+    start, end = match.span(group)
+    opened = start > 0 and window[start - 1] in "([{<«“\"'‘【（"
+    if not opened and is_a_word(window, match[group].upper(), start, end, named=False):
+        return None
+    rest = window[end:]
+    if rejected_after(rest) or _PLACEHOLDER.match(rest):
+        return None
+    labels = dict.fromkeys((to_label(match[group]), *_more(rest)))
+    return Claim(tuple(labels), span=(start, end), doubted=rest.lstrip(" )]}'\"").startswith("?"))
+
+
+def run_of_letters(letters: str, span: tuple[int, int], index: Mapping[str, int]) -> Claim | None:
+    """Read "ABD" as three letters; other words of capitals are no claim."""
+    several = list(letters) == sorted(set(letters)) and all(letter in index for letter in letters)
+    return Claim(tuple(letters), span=span) if several else None
+
+
+def _more(rest: str) -> Iterator[str]:
+    """Yield the letters listed behind the first: ", D", "or D", "and E"."""
+    position = 0
+    while (match := _MORE.match(rest, position)) is not None:
+        prose = match[1].islower() and match[0].lstrip()[0] not in ",/&+;"
+        if prose or rejected_after(rest[match.end() :]):
+            return
+        yield match[1].upper()
+        position = match.end()
+
+
+def _indirect(window: str) -> Claim | None:
+    """Read the last letter that the window's sentence asserts."""
+    mentions = find_mentions(window)
+    rejected = frozenset(mention.label for mention in mentions if mention.stance == "rejected")
+    asserted = [place for place, m in enumerate(mentions) if m.stance in ("picked", "implied")]
+    if not asserted:
+        return Claim((), rejected) if rejected else None
+    chain = chain_before(mentions, asserted[-1])
+    labels = dict.fromkeys(mention.label for mention in chain if mention.stance != "rejected")
+    return Claim(tuple(labels), rejected, (chain[0].start, chain[-1].end))
