@@ -1,0 +1,164 @@
+"""All pairs above a cosine: kina's bounded scan against a plain numpy product and semhash.
+
+    python -m benchmarks.dedup                      # 10,000 and 100,000 vectors
+    python -m benchmarks.dedup --million            # and 1,000,000, the scan alone
+    python -m benchmarks.dedup --vectors mine.npy   # from vectors of your own
+
+Vectors are real ones of MMLU-Redux (encoded once, kept in the cache), made more by mixing:
+each new one is a weighted mean of two real ones, scaled to length 1, and one in a hundred
+is a near copy of another. That keeps the unequal weight of the axes, which random vectors
+lack and on which the bound lives; the share of length in 64 axes is printed for both.
+Peers that are not installed are skipped. Threads: set OMP_NUM_THREADS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kina_build.config import DedupRules
+from kina_build.dedup.scan import pairs_above
+
+DATA = Path(os.environ.get("KINA_SHARED_DATA", "../shared/data")) / "mcq" / "mmlu_redux"
+THRESHOLD = 0.9
+TEXTS = 2000
+
+Vectors = np.ndarray[Any, np.dtype[np.float32]]
+Found = set[tuple[int, int]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--million", action="store_true")
+    parser.add_argument("--vectors", type=Path)
+    arguments = parser.parse_args()
+    real = np.load(arguments.vectors) if arguments.vectors else encode_texts()
+    print(f"{len(real)} real vectors, {share(real):.2f} of their length in 64 axes; threshold {THRESHOLD}")
+    print(f"threads: {os.environ.get('OMP_NUM_THREADS', 'all')}")
+    for size in arguments.sizes:
+        compare(expand(real, size), {"kina scan": scan, "numpy product": product, "semhash": semhash})
+    if arguments.million:
+        compare(expand(real, 1_000_000), {"kina scan": scan})
+
+
+def encode_texts() -> Vectors:
+    """Encode stems of MMLU-Redux as `kina dedup` would."""
+    from kina_build.dedup.embedding import embed, load_encoder
+    from kina_build.dedup.lexical import item_text
+    from kina_build.dedup.vectorcache import default_cache
+    from kina_build.items.intake import read_items
+
+    items = [item for file in sorted(DATA.glob("*.csv"))[:20] for item in read_items(file).items]
+    if not items:
+        raise SystemExit(f"no questions at {DATA}: give --vectors FILE.npy")
+    texts = [item_text(item) for item in items[:TEXTS]]
+    return embed(texts, load_encoder("all-MiniLM-L6-v2"), default_cache())
+
+
+def expand(real: Vectors, size: int) -> Vectors:
+    """Make `size` unit vectors by mixing real ones; one in a hundred is a near copy."""
+    rng = np.random.default_rng(0)
+    made = np.empty((size, real.shape[1]), dtype=np.float32)
+    for start in range(0, size, 50_000):
+        part = made[start : start + 50_000]
+        one, other = rng.integers(0, len(real), (2, len(part)))
+        weight = rng.uniform(0.5, 0.9, (len(part), 1)).astype(np.float32)
+        part[:] = weight * real[one] + (1 - weight) * real[other]
+    copies = rng.integers(0, size, size // 100)
+    made[rng.integers(0, size, len(copies))] = (
+        made[copies] + 0.15 * real[rng.integers(0, len(real), len(copies))]
+    )
+    return made / np.linalg.norm(made, axis=1, keepdims=True)
+
+
+def share(vectors: Vectors) -> float:
+    """Return the share of squared length in the 64 leading axes."""
+    weights = np.linalg.eigvalsh(vectors.T @ vectors)
+    return float(weights[-64:].sum() / weights.sum())
+
+
+def scan(vectors: Vectors) -> Found:
+    pairs = pairs_above(vectors, THRESHOLD, DedupRules(pair_limit=100_000_000))
+    return set(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
+
+
+def product(vectors: Vectors) -> Found:
+    """Multiply all by all in blocks, as people do with sentence-transformers and numpy."""
+    found: Found = set()
+    for start in range(0, len(vectors), 512):
+        rows, columns = np.nonzero(vectors[start : start + 512] @ vectors[start:].T >= THRESHOLD - 5e-5)
+        upper = rows < columns
+        found.update(zip((rows[upper] + start).tolist(), (columns[upper] + start).tolist(), strict=True))
+    return found
+
+
+def semhash(vectors: Vectors) -> Found:
+    from semhash import SemHash
+
+    names = [str(row) for row in range(len(vectors))]
+    index = SemHash.from_embeddings(vectors, names, model=None).index
+    found: Found = set()
+    # exact copies share one entry: the records of each entry are its rows
+    rows = [
+        [int(record["text"] if isinstance(record, dict) else record) for record in group]
+        for group in index.items
+    ]
+    for place, (near, _) in enumerate(index.query_threshold(index.vectors, THRESHOLD)):
+        for other in near:
+            found.update((min(a, b), max(a, b)) for a in rows[place] for b in rows[int(other)] if a != b)
+    return found
+
+
+def compare(vectors: Vectors, methods: dict[str, Callable[[Vectors], Found]]) -> None:
+    print(f"\n{len(vectors):,} vectors, {share(vectors[:20_000]):.2f} of their length in 64 axes")
+    print(f"{'method':<15}{'wall s':>9}{'CPU s':>9}{'peak MB':>9}{'pairs':>10}{'recall':>8}{'CPU ratio':>11}")
+    ours: tuple[float, Found] | None = None
+    for name, method in methods.items():
+        outcome = measured(method, vectors)
+        if isinstance(outcome, str):
+            print(f"{name:<15} skipped: {outcome}")
+            continue
+        wall, cpu, peak, found = outcome
+        ours = ours or (cpu, found)
+        # both ways: a pair that the scan lacked would show as one too many in the count of pairs
+        recall = len(found & ours[1]) / max(1, len(ours[1]))
+        print(
+            f"{name:<15}{wall:>9.1f}{cpu:>9.1f}{peak:>9.0f}{len(found):>10,}{recall:>8.4f}{cpu / ours[0]:>11.2f}"
+        )
+
+
+def measured(method: Callable[[Vectors], Found], vectors: Vectors) -> tuple[float, float, float, Found] | str:
+    """Run a method in a process of its own: its time, and what it takes beside the vectors."""
+    here, there = multiprocessing.get_context("fork").Pipe(duplex=False)
+
+    def work() -> None:
+        try:
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            wall, cpu = time.perf_counter(), time.process_time()
+            found = method(vectors)
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+            there.send((wall, cpu, peak, found))
+        except Exception as error:
+            there.send(f"{type(error).__name__}: {error}")
+
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    outcome: tuple[float, float, float, Found] | str = here.recv()
+    process.join()
+    return outcome
+
+
+if __name__ == "__main__":
+    main()
