@@ -43,8 +43,8 @@ def draw_comparison(comparison: Comparison) -> str:
                 linewidth=0,
             )
             axes.plot(grid, share, color=colour, label=label)
-        verdict = "not worse anywhere" if comparison.dominance.holds else "worse somewhere"
-        axes.set_title(f"Released quality at equal budget: the tournament is {verdict}")
+        verdict = "holds" if comparison.dominance.holds else "is contradicted"
+        axes.set_title(f"Released quality at equal budget: dominance {verdict}", fontsize="medium")
         axes.set_xlabel("mean quality of an item's two reviews")
         axes.set_ylabel("share of released items at or below")
         axes.legend(loc="upper left", frameon=False)

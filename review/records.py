@@ -162,7 +162,6 @@ Reason = Literal[
     "forged_author",
     "same_payee",
     "surplus",
-    "order_unknown",
 ]
 
 
@@ -189,7 +188,7 @@ class SetAside(Record):
     reviewer_id: str
     round: str
     review_id: str | None = None
-    reason: Literal["duplicate_row", "later_review", "late_edit"] | Reason
+    reason: Literal["duplicate_row", "later_review"] | Reason
 
 
 ContestStatus = Literal["decided", "open", "no_contest"]

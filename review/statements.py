@@ -32,6 +32,8 @@ SENTENCES: Mapping[str, str] = {
     "forged_author": "the review was last written by another account",
     "same_payee": "two accounts of one payee on one item: both are void",
     "surplus": "two reviews had come before this one",
+    "duplicate_row": "the same row stands there already",
+    "later_review": "an earlier complete review of this reviewer counts",
     "withdrawn": "the review is no longer among those settled",
 }
 PAYMENT_SENTENCES: Mapping[str, str] = {

@@ -271,7 +271,8 @@ def _show_settlement(report: dict[str, Any], console: Console) -> None:
         f"{money(totals['bonus_minor'])}, penalties {money(totals['penalty_minor'])}"
     )
     console.line(
-        "contests: " + (", ".join(f"{n} {word}" for word, n in report["contests"].items()) or "none")
+        "contests: "
+        + (", ".join(f"{n} {word.replace('_', ' ')}" for word, n in report["contests"].items()) or "none")
     )
     rate = report["tie_rate"]
     console.line("tie rate: " + ("undefined (nothing decided)" if rate is None else f"{rate:.1%} of decided"))
@@ -299,7 +300,9 @@ def _show_settlement(report: dict[str, Any], console: Console) -> None:
     if len(rows) > len(shown):
         console.line(f"... and {len(rows) - len(shown)} more (--dry-run or --json prints all)")
     if report["set_aside"]:
-        aside = [[row["item_id"], row["reviewer_id"], row["reason"]] for row in report["set_aside"]]
+        aside = [
+            [row["item_id"], row["reviewer_id"], SENTENCES[row["reason"]]] for row in report["set_aside"]
+        ]
         console.table("rows that do not count", ["item", "reviewer", "why"], aside)
 
 
@@ -316,7 +319,7 @@ def register(app: typer.Typer) -> None:
     )
     review_desk.register(group)
     review_agreement.register(group)
-    command(group, "settle", example="kina review settle --reviews reviews.csv --bar 14 --ledger pay.db")(
+    command(group, "settle", example="kina review settle --reviews reviews.jsonl --bar 14 --ledger pay.db")(
         settle
     )
     for part in (review_calibrate, review_simulate, review_audit, review_ledger, review_pay):
