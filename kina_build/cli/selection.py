@@ -316,8 +316,7 @@ def _describe_selection(selection: Selection, inputs: Inputs, draws: int, seed: 
     parts = [part.model_dump(mode="json", include=shown) for part in selection.domains]
     for part, record in zip(parts, selection.domains, strict=True):
         part["selected"] = len(record.item_ids)
-    strata = inputs.strata or {}
-    labels = {i: f"{(inputs.domains or {}).get(i, '')}\0{strata.get(i, '')}" for i in inputs.matrix.item_ids}
+    labels = [label for label in (inputs.strata, inputs.domains) if label is not None]
     sets = [part.item_ids for part in selection.domains]
     random = draw_random(
         inputs.matrix, sets, labels, inputs.exclude, selection.objective, draws=draws, seed=seed

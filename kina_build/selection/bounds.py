@@ -26,6 +26,12 @@ Floats = NDArray[np.float64]
 SHRINK = 0.6
 """Factor on the step after STALL steps without a better bound."""
 STALL = 6
+LEAST_GAIN = 1e-4
+"""Share by which a round must lower the bound, or it is idle."""
+IDLE_ROUNDS = 3
+"""Idle rounds in a row after which tightening ends."""
+PARTITION_FROM = 20_000
+"""Items from which a partition before the sort pays."""
 LEAST_STEP = 1e-3
 """Share of the Polyak step at which a walk ends."""
 
@@ -78,12 +84,13 @@ def tighten(
         The best bound met; at worst `start`.
     """
     goal, best, latest = problem.value(items), start, start
+    idle = 0
     for _ in range(rules.dual_rounds):
         active = _active(problem, latest, items, rules.active_items)
         latest = bound_at(problem, _walk(problem, active, latest.thresholds, goal, rules))
-        stuck = latest.value >= best.value
+        idle = idle + 1 if latest.value > best.value * (1 - LEAST_GAIN) else 0
         best = min(best, latest, key=lambda bound: bound.value)
-        if best.value <= goal or (stuck and len(active) == len(problem.stratum)):
+        if best.value <= goal or idle >= IDLE_ROUNDS:
             break
     return best
 
@@ -124,6 +131,8 @@ def _sorted_leaders(problem: Problem, prices: Floats, among: Indices) -> Indices
     for item in problem.must:
         barred[problem.conflicts.of(item)] = True
     open_items = np.flatnonzero(~barred[among])
+    if len(open_items) >= PARTITION_FROM:
+        open_items = _contenders(problem, prices, among, open_items)
     order: Indices = open_items[np.argsort(-prices[open_items], kind="stable")]
     if not len(problem.conflicts.members):
         return order
@@ -131,6 +140,19 @@ def _sorted_leaders(problem: Problem, prices: Floats, among: Indices) -> Indices
     _, first = np.unique(cell, return_index=True)
     leaders: Indices = order[np.sort(first)]
     return leaders
+
+
+def _contenders(problem: Problem, prices: Floats, among: Indices, items: Indices) -> Indices:
+    """Leave away items that cannot be chosen: lone ones behind `upper` dearer ones of their stratum."""
+    lone = problem.conflicts.start[among[items]] == problem.conflicts.stop[among[items]]
+    kept = [items[~lone]]
+    for h, most in enumerate(problem.upper.tolist()):
+        group = items[lone & (problem.stratum[among[items]] == h)]
+        if len(group) > most:
+            group = group[np.argpartition(-prices[group], most)[:most]]
+        kept.append(group)
+    together: Indices = np.sort(np.concatenate(kept))
+    return together
 
 
 def _rank_within(groups: Indices, count: int) -> Indices:

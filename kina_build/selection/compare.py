@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kina_build.support.matrix import SupportMatrix
+
+Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -28,55 +31,60 @@ class RandomSets:
 def draw_random(
     matrix: SupportMatrix,
     parts: Sequence[Sequence[str]],
-    labels: Mapping[str, str],
+    labels: Sequence[Mapping[str, str]],
     exclude: frozenset[str],
     objective: float,
     *,
     draws: int,
     seed: int,
 ) -> RandomSets:
-    """Draw sets with as many items of each part and stratum as the selection has.
+    """Draw sets with as many items of each domain and stratum as the selection has.
 
     Conflicts are not looked at, which favours neither side by much and keeps draws uniform.
 
     Args:
         matrix: the support.
         parts: selected ids, one list a domain: the objective is a sum over domains.
-        labels: item to stratum (and domain); items are drawn among those of the same label.
+        labels: item to stratum, item to domain, or none; items are drawn among those that share
+            all labels.
         exclude: items not to draw.
         objective: of the selection.
         draws: number of sets.
         seed: of the draws.
     """
     rng = np.random.default_rng(seed)
-    pools: dict[str, list[int]] = {}
-    for row, item_id in enumerate(matrix.item_ids):
-        if item_id not in exclude:
-            pools.setdefault(labels.get(item_id, ""), []).append(row)
-    wanted = [_count_labels(part, labels) for part in parts]
-    values = [sum(_draw_value(matrix, pools, counts, rng) for counts in wanted) for _ in range(draws)]
+    cells = _cells(matrix.item_ids, labels)
+    row = {item_id: index for index, item_id in enumerate(matrix.item_ids)}
+    allowed = np.ones(len(cells), dtype=bool)
+    allowed[[row[item_id] for item_id in exclude if item_id in row]] = False
+    wanted = [np.unique(cells[[row[i] for i in part]], return_counts=True) for part in parts if part]
+    pools = {int(cell): np.flatnonzero(allowed & (cells == cell)) for met, _ in wanted for cell in met}
+    values = [sum(_draw_value(matrix, pools, *part, rng) for part in wanted) for _ in range(draws)]
     mean = math.fsum(values) / draws
     gain = objective / mean - 1 if mean else 0.0
     return RandomSets(draws, seed, mean, min(values), max(values), gain)
 
 
-def _count_labels(part: Sequence[str], labels: Mapping[str, str]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for item_id in sorted(part):
-        label = labels.get(item_id, "")
-        counts[label] = counts.get(label, 0) + 1
-    return dict(sorted(counts.items()))
+def _cells(item_ids: Sequence[str], labels: Sequence[Mapping[str, str]]) -> Indices:
+    """Number the items by their labels: equal numbers where all labels are equal."""
+    cells: Indices = np.zeros(len(item_ids), dtype=np.int64)
+    for label in labels:
+        names = np.array([label.get(item_id, "") for item_id in item_ids], dtype=np.str_)
+        _, code = np.unique(names, return_inverse=True)
+        cells = cells * (int(code.max(initial=0)) + 1) + code.astype(np.int64)
+    return cells
 
 
 def _draw_value(
-    matrix: SupportMatrix, pools: Mapping[str, list[int]], counts: Mapping[str, int], rng: np.random.Generator
+    matrix: SupportMatrix,
+    pools: Mapping[int, Indices],
+    cells: Indices,
+    counts: Indices,
+    rng: np.random.Generator,
 ) -> float:
     rows = [
-        rng.choice(pools[label], size=min(count, len(pools[label])), replace=False)
-        for label, count in counts.items()
-        if label in pools
+        pools[cell][rng.choice(len(pools[cell]), size=min(count, len(pools[cell])), replace=False)]
+        for cell, count in zip(cells.tolist(), counts.tolist(), strict=True)
     ]
-    if not rows:
-        return 0.0
     best = matrix.levels[np.concatenate(rows)].max(axis=0).astype(np.int64)
     return int(best @ matrix.weights) / matrix.unit

@@ -39,7 +39,6 @@ def find_gaps(matrix: SupportMatrix, item_ids: Iterable[str], exclude: Iterable[
     chosen = [position[item_id] for item_id in item_ids]
     outside = np.ones(len(matrix.item_ids), dtype=bool)
     outside[chosen + [position[item_id] for item_id in exclude if item_id in position]] = False
-    rows = np.flatnonzero(outside)
     cover = matrix.levels[chosen].max(axis=0) if chosen else np.zeros(len(matrix.anchor_ids), dtype=np.int64)
     left = (matrix.scale - cover.astype(np.int64)) * matrix.weights
     order = [int(column) for column in np.argsort(-left, kind="stable") if left[column] > 0]
@@ -48,14 +47,14 @@ def find_gaps(matrix: SupportMatrix, item_ids: Iterable[str], exclude: Iterable[
             anchor_id=matrix.anchor_ids[column],
             covered=int(cover[column]) / matrix.scale,
             gap=int(left[column]) / matrix.unit,
-            closers=_closers(matrix, rows, column, int(cover[column])),
+            closers=_closers(matrix, outside, column, int(cover[column])),
         )
         for column in order
     ]
 
 
-def _closers(matrix: SupportMatrix, rows: NDArray[np.int64], column: int, cover: int) -> tuple[str, ...]:
-    levels = matrix.levels[rows, column]
-    better = np.flatnonzero(levels > cover)
+def _closers(matrix: SupportMatrix, outside: NDArray[np.bool_], column: int, cover: int) -> tuple[str, ...]:
+    levels = matrix.levels[:, column]
+    better = np.flatnonzero((levels > cover) & outside)
     first = better[np.argsort(-levels[better].astype(np.int64), kind="stable")][:CLOSERS]
-    return tuple(matrix.item_ids[int(row)] for row in rows[first])
+    return tuple(matrix.item_ids[int(row)] for row in first)
