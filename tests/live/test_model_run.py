@@ -28,7 +28,7 @@ def pool(folder: Path) -> Path:
     items = [
         Item(
             item_id=f"q{number:02}",
-            question=f"Which metal is number {number % 4 + 1} of this list?",
+            question=f"{number}: which metal is number {number % 4 + 1} of this list?",
             options=tuple(Option(key=key, answer=word) for key, word in zip(LETTERS, WORDS, strict=False)),
             correct_answer=LETTERS[number % 4],
         )

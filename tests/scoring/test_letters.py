@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from kina_build.scoring.letters import extract_letter, labels
 from kina_build.scoring.letters.labels import LATIN
-from tests.scoring.letter_cases import CASES, MANY_OPTIONS, WITH_OPTIONS
+from tests.scoring.letter_cases import CASES, MANY_OPTIONS, SECOND_BATCH, WITH_OPTIONS
 
 PLAIN = [
     pytest.param(*case, id=f"{kind}-{n}") for kind, cases in CASES.items() for n, case in enumerate(cases)
 ]
+PLAIN += [pytest.param(*case, id=f"second-{n}") for n, case in enumerate(SECOND_BATCH)]
 
 
 @pytest.mark.parametrize(("reply", "n_options", "letter"), PLAIN)

@@ -10,7 +10,7 @@ from kina_build.scoring.letters.patterns import listed
 
 ANSWER_NOUNS = listed(
     r"""
-    answer · answers · antwort · lösung · réponse · reponse · respuesta · resposta · risposta ·
+    answer · answers · ans · antwort · lösung · réponse · reponse · respuesta · resposta · risposta ·
     antwoord · svar · svaret · odpowiedź · odpowiedz · odpověď · odpoveď · ответ · відповідь · отговор ·
     адказ · одговор · odgovor · cevap · cevabı · yanıt · cavab · jawaban · jawabannya · jawapan ·
     đáp án · câu trả lời · trả lời · απάντηση · răspuns · răspunsul · raspuns · válasz · vastaus ·
@@ -97,8 +97,9 @@ LEADS_TO = listed(
 
 CONFIRMS_AFTER = listed(
     r"""
-    matches · fits · holds · works · survives · remains · wins · stands · applies · satisfies · agrees ·
-    follows · it is · is it · should be selected · should be chosen · must be · seems right ·
+    the (?:\w+ ){0,2}(?:correct|right|best|answer|winner) · matches · fits · holds · works · survives ·
+    remains · wins · stands · applies · satisfies · agrees · follows · it is · is it ·
+    should be selected · should be chosen · must be · seems right ·
     is (?:the |a |my |our )?(?:\w+ ){0,2}(?:correct|right|best|true|answer|winner|choice|one|match) ·
     (?:is|seems|looks|appears|would be|must be|are|was) (?:the |a )?(?:\w+ ){0,2}(?:correct|right|true|best) ·
     ist (?:\w+ )?(?:richtig|korrekt) · est (?:la |le )?(?:\w+ )?(?:bonne|correcte?|exacte?|juste) ·

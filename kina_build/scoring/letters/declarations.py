@@ -43,7 +43,12 @@ HEADINGS = listed(
 
 SUPPOSING = (
     *denials.HYPOTHETICAL,
-    *listed(r"wrong · incorrect · not · \w+n['’]t · never · mistaken · tempting · common · nicht · 不"),
+    *listed(
+        r"""
+        wrong · incorrect · not · \w+n['’]t · never · mistaken · might · may · could · tempting · common ·
+        nicht · 不
+        """
+    ),
 )
 """Words that make a declaration behind them in the sentence no declaration."""
 
@@ -56,7 +61,10 @@ _LINK = re.compile(
     rf"|\s*{any_of((*cues.COPULAS, *cues.NOT_COPULAS))}\s*[:：]?",
     re.IGNORECASE,
 )
-_BARE = re.compile(rf"\s*\n\s*|[ \t]*[{CLOSERS}]{{1,3}}\s*|[ \t]*(?=[{OPENERS}{NATIVE}A-Za-z])")
+_BARE = re.compile(
+    rf"\s*\n\s*|[ \t]*\.{{2,}}\s*|[ \t]*[{CLOSERS}]{{1,3}}\s*|[ \t]*(?=[{OPENERS}{NATIVE}A-Za-z])"
+)
+_DOTTED = re.compile(rf"\.\s*(?=[{OPENERS}]?[A-Z](?!\w))")
 _BREAK = re.compile(r"[.!?:：。！？\n=]")
 _SENTENCE_BREAK = re.compile(r"[.!?\n。！？]")
 _WINDOW_END = re.compile(rf"\n|(?<=[^\s.])[.!?](?=\s|$)|[。！？；{BOX_CLOSE}]|(?<=\w)[.]{{2,}}")
@@ -126,7 +134,7 @@ def _declaration(text: str, head: re.Match[str]) -> Declaration | None:
         link = _LINK.search(text, end, end + MIDDLE)
         if link is not None and _BREAK.search(text, end, link.start()) is None:
             end, strict, negated = link.end(), False, _NEGATED.search(link[0]) is not None
-        elif (bare := _BARE.match(text, end)) is not None:
+        elif (bare := _BARE.match(text, end) or _dotted(text, head)) is not None:
             end = bare.end()
         else:
             return None
@@ -136,6 +144,12 @@ def _declaration(text: str, head: re.Match[str]) -> Declaration | None:
     boxed = groups.get("box") is not None
     supposed = not boxed and _is_supposed(text[max(0, head.start() - SENTENCE) : head.start()])
     return Declaration(head.start(), window, offset, strict, supposed, boxed)
+
+
+def _dotted(text: str, head: re.Match[str]) -> re.Match[str] | None:
+    """Read "Ans. C" at the start of a line."""
+    first = not text[text.rfind("\n", 0, head.start()) + 1 : head.start()].strip()
+    return _DOTTED.match(text, head.end()) if first else None
 
 
 def _window(text: str, offset: int) -> tuple[str, int]:

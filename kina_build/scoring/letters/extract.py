@@ -178,7 +178,7 @@ def _in_prose(reading: Reading) -> Extraction | None:
 def _sole(reading: Reading) -> Extraction | None:
     if _REFUSED.search(reading.text):
         return None
-    claim = prose.read_sole(reading.text, reading.index)
+    claim = prose.read_small_letter(reading.text) or prose.read_sole(reading.text, reading.index)
     return None if claim is None else _result(reading, claim.labels, "sole letter", claim.span)
 
 

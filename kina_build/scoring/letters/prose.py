@@ -47,6 +47,7 @@ _HEADERS = re.compile(
 _CLAUSE_END = re.compile(
     rf"[\s{CLOSERS}]*(?:$|[.,;:!。，；：！\n]|[-–—]|{REASON}\b|[\u3040-\u9fff\uac00-\ud7af])"
 )
+_SMALL_LETTER = Cues((*cues.LEADS_TO, *cues.PICKS), tail=r"[\s:,-]+(?P<sign>(?-i:[a-z]))[\s.!]*$")
 _FINISHED = re.compile(rf"[.!。！{CLOSERS}]\s*$")
 
 
@@ -110,6 +111,13 @@ def read_prose(text: str, index: Mapping[str, int]) -> Claim | None:
             named = dict.fromkeys(m.label for m in chain if m.stance != "rejected")
             return Claim(tuple(named), span=(chain[0].start, mention.end))
     return None
+
+
+def read_small_letter(text: str) -> Claim | None:
+    """Take a lower-case letter that a reply ends with behind "it's" or "i'd say"."""
+    pattern = _SMALL_LETTER.pattern(text)
+    match = pattern.search(text) if pattern else None
+    return None if match is None else Claim((match["sign"].upper(),), span=match.span("sign"))
 
 
 def read_sole(text: str, index: Mapping[str, int]) -> Claim | None:
