@@ -25,7 +25,7 @@ real: $(STAMP) ## run the flow on public corpora: make real DATA=../shared/data
 	$(BIN)/python -m benchmarks.real --data $(DATA) --into real
 
 test: $(STAMP) ## set up and run the tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test-live: $(STAMP) ## tests against real servers, harnesses and a browser, on loopback
 	$(BIN)/python -m pytest -m live

@@ -26,7 +26,9 @@ CARD = "card"
 """Name of the task's displayed object, which every control points at."""
 MARK_PREFIX = "mark_"
 STYLE = (
-    ".htx-richtext{font-size:16px;line-height:1.6} .htx-richtext math{font-size:1.1em}"
+    ".htx-richtext{font-size:16px;line-height:1.6}"
+    # the page's own font has no radical sign, and a browser then draws roots without one
+    " .htx-richtext math,.htx-richtext math *{font-family:math,serif!important;font-size:1.05em}"
     " .criterion{border-top:1px solid #ccc;padding-top:.6em;margin-top:.6em}"
 )
 

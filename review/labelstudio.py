@@ -78,11 +78,28 @@ class DeskServer:
                 f"no token for the review desk: {TOKEN_VARIABLE} is not set",
                 hint="Label Studio shows yours under Account & Settings, Personal Access Token",
             )
+        import httpx
+        from label_studio_sdk import LabelStudio
+
         self.url = url.rstrip("/")
         self.version = probe(self.url)
-        with _explained(self.url):
-            self.client: LabelStudio = _sdk()(base_url=self.url, api_key=token, timeout=TIMEOUT_S)
-            self.user = self.client.users.whoami().email
+        # a connection of our own: the SDK has no way to close its
+        self._connection = httpx.Client(timeout=TIMEOUT_S, follow_redirects=True)
+        self.client: LabelStudio = LabelStudio(  # type: ignore[no-untyped-call]
+            base_url=self.url, api_key=token, httpx_client=self._connection
+        )
+        try:
+            with _explained(self.url):
+                self.user = self.client.users.whoami().email
+        except ConfigError:
+            self._connection.close()
+            raise
+
+    def __enter__(self) -> DeskServer:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._connection.close()
 
     def accounts(self) -> dict[str, int]:
         """Return the accounts of the server by e-mail."""
@@ -294,12 +311,6 @@ def _check_accounts(
             "holds their e-mail there",
         )
     return {reviewer_id: str(named[reviewer_id]) for reviewer_id in given}
-
-
-def _sdk() -> Any:
-    from label_studio_sdk import LabelStudio
-
-    return LabelStudio
 
 
 @contextmanager

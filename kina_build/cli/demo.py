@@ -47,12 +47,12 @@ STEPS = (
     Step(
         "dedup pool.jsonl -o duplicates.json",
         "duplicates.json",
-        lambda r: f"{len(r['dropped'])} copies dropped, {len(r['conflict_edges'])} pairs kept apart",
+        lambda r: f"{r['dropped']} copies dropped, {r['held']} items held over a disputed key",
     ),
     Step(
         "triage responses.jsonl --pool pool.jsonl -o triage.jsonl",
         "triage.jsonl",
-        lambda r: f"{len(r['queue'])} keys for a person to check",
+        lambda r: f"{r['flagged'].get('agreed_rival', 0)} keys that the models contradict, to be checked",
     ),
     Step(
         "anchors anchors.csv -o anchors.jsonl",
@@ -93,7 +93,7 @@ STEPS = (
         "review settle --reviews reviews.jsonl --base 2.00 --bonus 5.00 --currency USD --bar 14 --tie split"
         " --seed 42 --ledger ledger.db --decisions decisions.jsonl --contests contests.jsonl",
         "ledger.db",
-        lambda r: f"{r['totals']['total']} {r['totals']['currency']} due for {len(r['awards'])} reviews",
+        lambda r: f"{r['totals']['total_minor'] / 100:.2f} USD due for {len(r['awards'])} reviews",
     ),
     Step(
         "export pool.jsonl --selection selection.json --decisions decisions.jsonl"
@@ -102,14 +102,15 @@ STEPS = (
         lambda r: f"{r['items']} items that passed every gate",
     ),
     Step(
-        "score --task multiple-choice --release release --responses responses.jsonl -o scores.jsonl",
+        # the replies were given to the pool's letters; an exported split has letters of its own
+        "score --task multiple-choice --items pool.jsonl --responses responses.jsonl -o scores.jsonl",
         "scores.jsonl",
-        lambda r: f"{len(r['models'])} models scored",
+        lambda r: f"{len(r['models'])} models scored on the pool",
     ),
     Step(
-        "rank --scores scores.jsonl -o leaderboard.json",
+        "rank --scores scores.jsonl --only selection.json -o leaderboard.json",
         "leaderboard.json",
-        lambda r: f"{len({s['tier'] for s in r['standings']})} tiers among {len(r['standings'])} models",
+        lambda r: f"{len(r['standings'])} models in {max(s['tier'] for s in r['standings'])} tiers",
     ),
     Step("report . -o report", "report/index.html", lambda r: "open it in a browser"),
 )

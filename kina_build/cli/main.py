@@ -7,7 +7,20 @@ from typing import Annotated, Any
 import typer
 
 from kina_build import __version__
-from kina_build.cli import anchors, dedup, items, ranking, release, report, review, scoring, selection, support, triage
+from kina_build.cli import (
+    anchors,
+    dedup,
+    demo,
+    items,
+    ranking,
+    release,
+    report,
+    review,
+    scoring,
+    selection,
+    support,
+    triage,
+)
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 
@@ -53,7 +66,23 @@ def config(run: Run) -> None:
     run.report(run.settings.model_dump(mode="json") | {"review": rules.model_dump(mode="json")}, show)
 
 
-for group in (items, triage, dedup, anchors, support, selection, review, release, scoring, ranking, report):
+GROUPS = (
+    demo,
+    items,
+    triage,
+    dedup,
+    anchors,
+    support,
+    selection,
+    review,
+    release,
+    scoring,
+    ranking,
+    report,
+)
+"""In the order of the flow."""
+
+for group in GROUPS:
     group.register(app)
 
 

@@ -244,8 +244,10 @@ def push(
     from review.labelstudio import TOKEN_VARIABLE, DeskServer
     from review.labelstudio import push as push_to
 
-    server = DeskServer(str(url), os.environ.get(TOKEN_VARIABLE, ""))
-    with run.console.progress("pushing") as progress:
+    with (
+        DeskServer(str(url), os.environ.get(TOKEN_VARIABLE, "")) as server,
+        run.console.progress("pushing") as progress,
+    ):
         pushed = push_to(
             server,
             batch,
@@ -306,8 +308,10 @@ def pull(
         from review.labelstudio import TOKEN_VARIABLE, DeskServer
         from review.labelstudio import pull as pull_from
 
-        server = DeskServer(str(url), os.environ.get(TOKEN_VARIABLE, ""))
-        with run.console.progress("pulling") as progress:
+        with (
+            DeskServer(str(url), os.environ.get(TOKEN_VARIABLE, "")) as server,
+            run.console.progress("pulling") as progress,
+        ):
             annotations = pull_from(server, plan, progress)
         accounts = {project.reviewer_id: project.account for project in plan.projects}
     found: Collected[Any]

@@ -14,8 +14,8 @@ FORMULA = re.compile(
     re.DOTALL,
 )
 """Formulas between $$ $$, \\[ \\], \\( \\) or single dollars."""
-CURRENCY = re.compile(r"^\d[\d.,]*(\s+[^\\=^_{}]*)?$")
-"""What stands between two prices, as in "$5. How many for $20": not a formula."""
+CURRENCY = re.compile(r"^\d[\d.,]*(\s+[^\\=^_{}]+|\s*[-–/])$")
+"""What stands between two prices, as in "$5 or US$6": not a formula."""
 FORMULA_LIMIT = 2000
 """Characters of a formula that is still rendered; a longer one is shown as it is written."""
 

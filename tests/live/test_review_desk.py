@@ -23,9 +23,6 @@ from tests.live.desk import PASSWORD, Desk, Member, desk  # noqa: F401  a fixtur
 pytestmark = [
     pytest.mark.live,
     pytest.mark.timeout(900),
-    # the SDK leaves its connections to the end of the process
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
 PEOPLE = ("ann", "bob", "cat")
@@ -246,7 +243,7 @@ def test_4_what_came_back_is_settled_and_paid(kina_here: Callable[..., Result], 
     submitted = sum(r["status"] == "submitted" for r in kept)
     assert sum(a["base_minor"] for a in awards) == 200 * submitted
     assert kina_here("review ledger verify --ledger ledger.db").exit_code == 0
-    planned = kina_here("review pay plan --ledger ledger.db --batch b1 --json")
+    planned = kina_here("review pay plan --ledger ledger.db -o payments.csv --json")
     assert planned.exit_code == 0, planned.stderr
 
 
