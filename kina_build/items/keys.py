@@ -58,6 +58,8 @@ def decide_form(cells: Sequence[KeyCell], column: str) -> KeyForm:
     if single and all(_is_whole(cell.value) for cell in single):
         return _decide_numbers(single)
     labels = sum(_in_range(_as_letters(cell.value, cell.options), cell.options) for cell in cells)
+    if labels == len(cells):
+        return KeyForm("label")
     texts = sum(_exact(cell.value, cell.options) is not None for cell in cells)
     return KeyForm("label" if labels >= texts else "text")
 
@@ -95,8 +97,10 @@ def _read_all(cell: KeyCell, form: KeyForm) -> list[str]:
     if form.form == "index":
         return [_from_index(value, options, form.base or 0)]
     letters = _as_letters(value, options)
+    if form.form == "label" and _in_range(letters, options):
+        return letters
     exact = _exact(value, options)
-    if form.form == "label" and (_in_range(letters, options) or (letters and exact is None)):
+    if form.form == "label" and letters and exact is None:
         return letters
     if exact is not None:
         return [exact]

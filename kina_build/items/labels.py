@@ -30,6 +30,8 @@ def strip_labels(texts: Sequence[str]) -> tuple[list[str], list[str]]:
     Raises:
         RowRefused: unlabelled_extra_options: the first options carry labels, the rest do not.
     """
+    if not texts or not PREFIX.match(texts[0]):
+        return list(texts), []
     found = [PREFIX.match(text) for text in texts]
     run = _count_in_order([match.group("label") if match else "" for match in found])
     if run == len(texts) >= 2:
@@ -80,10 +82,8 @@ def split_bullets(text: str) -> list[tuple[str, str]]:
 
 def _count_in_order(labels: Sequence[str]) -> int:
     """Count how many labels, from the first on, follow one family's order."""
-    return max(
-        sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(labels, family, strict=False)))
-        for family in FAMILIES
-    )
+    family = next((one for one in FAMILIES if labels and labels[0] == one[0]), ())
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(labels, family, strict=False)))
 
 
 def _split_by(text: str, family: Sequence[str]) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from kina_build.items.reject import Reject
@@ -29,7 +30,7 @@ class RawFile:
     shared: Mapping[str, Any] = field(default_factory=dict)
     """Values that stand once in the file and belong to every row (a canary, a licence)."""
 
-    @property
+    @cached_property
     def columns(self) -> list[str]:
         """Return the names of all columns, in order of first appearance."""
         return list(dict.fromkeys(column for row in self.rows for column in row.values))
