@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kina_build.errors import InputError, Refusal
+from kina_build.items.model import Item
+from review.collection import collect_grades, collect_reviews
+from review.grading_plan import plan_grading
+from review.labelstudio import project_title, read_task
+from review.records import Assignment, Review, Reviewer
+from review.rubric import CRITERION_NAMES
+from review.worksheets import read_worksheets, write_worksheets
+
+SLOTS = [
+    Assignment(item_id="q1", reviewer_id="ann", assignment_id="t1"),
+    Assignment(item_id="q2", reviewer_id="ann", assignment_id="t2"),
+    Assignment(item_id="q1", reviewer_id="bob", assignment_id="t3"),
+]
+SELF = {"ann": "ann", "bob": "bob"}
+
+
+def fill(path: Path, **answers: str) -> None:
+    """Answer the first row of a worksheet."""
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    rows[0] |= answers
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+MARKS = {f"mark_{name}": "4" for name in CRITERION_NAMES}
+
+
+@pytest.fixture
+def items(make_item: Callable[..., Item]) -> dict[str, Item]:
+    first = make_item("q1", "=1+1 is what?", ["1", "2"], "B", author_id="author-9", field="maths")
+    return {"q1": first, "q2": make_item("q2")}
+
+
+def test_worksheets_go_out_and_come_back(tmp_path: Path, items: dict[str, Item]) -> None:
+    files = write_worksheets(tmp_path, "review", SLOTS, items)
+    assert [file.name for file in files] == ["ann.csv", "bob.csv"]
+    text = files[0].read_text()
+    assert "author-9" not in text
+    assert "'=1+1 is what?" in text
+    fill(
+        files[0],
+        **MARKS,
+        verdict="reject",
+        rationale="No.",
+        flaws="wrong_groundtruth/critical/A; other/minor/item",
+    )
+    found = collect_reviews(read_worksheets(tmp_path), SLOTS, SELF)
+    assert [(r.item_id, r.reviewer_id, r.status) for r in found.results] == [
+        ("q1", "ann", "submitted"),
+        ("q1", "bob", "missing"),
+        ("q2", "ann", "missing"),
+    ]
+    assert [(f.kind, f.option) for f in found.results[0].flaws] == [
+        ("wrong_groundtruth", "A"),
+        ("other", None),
+    ]
+    assert found.quarantine == ()
+
+
+def test_a_half_filled_or_foreign_row_is_set_aside(tmp_path: Path, items: dict[str, Item]) -> None:
+    files = write_worksheets(tmp_path, "review", SLOTS, items)
+    fill(files[0], verdict="accept")
+    fill(files[1], **MARKS, verdict="accept", rationale="Yes.", assignment_id="t1")
+    found = collect_reviews(read_worksheets(tmp_path), SLOTS, SELF)
+    assert sorted(fault.reason for fault in found.quarantine) == ["incomplete", "not_assigned"]
+
+
+def test_a_folder_without_worksheets_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no worksheets"):
+        read_worksheets(tmp_path / "nowhere")
+
+
+def test_an_id_that_is_no_file_name_is_refused(tmp_path: Path, items: dict[str, Item]) -> None:
+    slot = Assignment(item_id="q1", reviewer_id="../ann", assignment_id="t1")
+    with pytest.raises(InputError, match="cannot be the name"):
+        write_worksheets(tmp_path, "review", [slot], items)
+
+
+def review(item: str, reviewer: str, **more: Any) -> Review:
+    return Review.model_validate({"item_id": item, "reviewer_id": reviewer, "verdict": "accept"} | more)
+
+
+def test_one_adjudicator_grades_both_reviews_of_an_item(tmp_path: Path, items: dict[str, Item]) -> None:
+    reviews = [
+        review("q1", "ann", ratings=dict.fromkeys(CRITERION_NAMES, 2), rationale="Mine."),
+        review("q1", "bob"),
+    ]
+    reviews += [review("q2", "ann"), review("q2", "cat"), review("q2", "dan", status="draft")]
+    plan = plan_grading(reviews, [Reviewer(reviewer_id="gil"), Reviewer(reviewer_id="bob")], seed=0)
+    assert [(s.item_id, s.review_of) for s in plan] == [
+        ("q1", "ann"),
+        ("q1", "bob"),
+        ("q2", "ann"),
+        ("q2", "cat"),
+    ]
+    assert {s.reviewer_id for s in plan if s.item_id == "q1"} == {"gil"}
+    files = write_worksheets(
+        tmp_path, "grading", plan, items, {(r.item_id, r.reviewer_id): r for r in reviews}
+    )
+    sheet = next(file for file in files if file.stem == "gil")
+    assert "Mine." in sheet.read_text()
+    assert ",ann" not in sheet.read_text()
+    fill(sheet, **MARKS)
+    (grade,) = collect_grades(read_worksheets(tmp_path), plan, {"gil": "gil", "bob": "bob"}).results
+    assert (grade.item_id, grade.reviewer_id, grade.grader_id) == ("q1", "ann", "gil")
+
+
+def test_nobody_grades_their_own_or_their_payees_review() -> None:
+    reviews = [review("q1", "ann", payee_id="p1"), review("q1", "bob")]
+    for grader in (Reviewer(reviewer_id="bob"), Reviewer(reviewer_id="eve", payee_id="p1")):
+        with pytest.raises(Refusal, match="no adjudicator may grade the reviews of q1"):
+            plan_grading(reviews, [grader], seed=0)
+
+
+def test_exported_tasks_give_accounts_not_numbers() -> None:
+    task = {
+        "data": {"assignment_id": "t1"},
+        "annotations": [
+            {"id": 5, "completed_by": 2, "updated_by": 3, "result": [], "was_cancelled": True},
+            {"id": 6, "completed_by": {"id": 9}, "result": []},
+        ],
+        "drafts": [{"id": 7, "user": "ann@example.org", "result": []}],
+    }
+    first, second, draft = read_task(task, {2: "ann@example.org", 3: "bob@example.org"})
+    assert (first.author, first.updated_by, first.skipped) == ("ann@example.org", "bob@example.org", True)
+    assert (second.author, second.assignment_id) == (None, "t1")
+    assert (draft.draft, draft.author, draft.annotation_id) == (True, "ann@example.org", "draft-7")
+
+
+def test_a_title_does_not_tell_the_reviewer() -> None:
+    assert "ann" not in project_title("b1", "review", "ann")
+    assert project_title("b1", "review", "ann") != project_title("b1", "review", "bob")
