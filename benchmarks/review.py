@@ -70,7 +70,7 @@ def main() -> None:
         begin = time.perf_counter()
         done = settle(reviews, Terms((RULE,), seed=42))
         middle = time.perf_counter()
-        posting = post_to(path, done.awards, done.terms.rules)
+        posting = post_to(path, done)
         whole = time.perf_counter() - begin
         rows.append((f"settle {REVIEWS:,} reviews", f"{middle - begin:.1f} s", ""))
         with open_ledger(path) as ledger:
@@ -83,7 +83,7 @@ def main() -> None:
                 f"{whole / bare:.0f} x bare inserts",
             )
         )
-        again = timed(lambda: post_to(path, done.awards, done.terms.rules))
+        again = timed(lambda: post_to(path, done))
         rows.append(("post again (nothing)", f"{again:.1f} s", ""))
 
         large = Path(folder) / "large.db"

@@ -24,6 +24,8 @@ EXPONENTS: Mapping[str, int] = {
 }
 """Decimals of ISO 4217 where they are not 2 (CLDR's digits are display habits and differ)."""
 
+MOST_MINOR = 10**15
+"""Amounts beyond this are slips of the keyboard; thousands of them still fit a 64-bit sum."""
 AMOUNT = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 Key = TypeVar("Key")
@@ -62,6 +64,8 @@ def parse_amount(text: str | Decimal, currency: str) -> int:
     if not AMOUNT.fullmatch(plain):
         raise InputError(f"{plain!r} is not an amount", hint="write plain digits with a point, such as 2.00")
     minor = Decimal(plain).scaleb(exponent(currency))
+    if abs(minor) > MOST_MINOR:
+        raise InputError(f"{plain} {currency} is beyond all pay")
     if minor != int(minor):
         raise InputError(f"{plain} {currency} is finer than {format_amount(1, currency)}")
     return int(minor)

@@ -13,8 +13,9 @@ from kina_build.errors import Refusal
 from kina_build.jsonl import canonical
 from review.ledger import Head, Holding, Ledger, PayKey, create_ledger, open_ledger
 from review.payees import PayeeBook, begin_book, book_path, check_book, read_book, write_book
-from review.records import Award, EntryKind, LedgerEntry, PayRule
+from review.records import Award, EntryKind, LedgerEntry
 from review.screening import EARNS_NOTHING
+from review.tournament import Settlement
 
 
 def targets(awards: Sequence[Award], refs: Mapping[str, str]) -> dict[PayKey, Holding]:
@@ -67,15 +68,21 @@ def differences(due: Mapping[PayKey, Holding], held: Mapping[PayKey, Holding]) -
     return lines
 
 
-def rule_lines(rules: Sequence[PayRule], known: Mapping[str, str]) -> list[LedgerEntry]:
-    """Return the lines that register pay rules not yet in the ledger.
+def rule_lines(settlement: Settlement, known: Mapping[str, str]) -> list[LedgerEntry]:
+    """Return the lines that register the pay rules used, with their seed, if the ledger lacks them.
+
+    The seed is a term of pay: another one would hand ties to somebody else.
 
     Raises:
         Refusal: a version is already registered with other terms.
     """
     lines = []
-    for rule in rules:
-        text = canonical(rule.model_dump(mode="json", exclude={"version"}))
+    used = {award.rule for award in settlement.awards}
+    for rule in settlement.terms.rules:
+        if rule.version not in used:
+            continue
+        terms = rule.model_dump(mode="json", exclude={"version"})
+        text = canonical(terms | {"seed": settlement.terms.seed})
         if known.get(rule.version, text) != text:
             raise Refusal(
                 f"pay rule {rule.version} stands in the ledger with other terms: {known[rule.version]}",
@@ -86,17 +93,15 @@ def rule_lines(rules: Sequence[PayRule], known: Mapping[str, str]) -> list[Ledge
     return lines
 
 
-def draft_lines(
-    ledger: Ledger | None, awards: Sequence[Award], rules: Sequence[PayRule], book: PayeeBook
-) -> list[LedgerEntry]:
-    """Return the lines that would bring a ledger (None: an empty one) to the awards.
+def draft_lines(ledger: Ledger | None, settlement: Settlement, book: PayeeBook) -> list[LedgerEntry]:
+    """Return the lines that would bring a ledger (None: an empty one) to a settlement.
 
     Raises:
         Refusal: as differences and rule_lines.
     """
     held = ledger.holdings() if ledger else {}
     refs = {key[2]: holding.payee_ref for key, holding in held.items()}
-    for reviewer_id, payee_id in sorted({(a.reviewer_id, a.payee_id or "") for a in awards}):
+    for reviewer_id, payee_id in sorted({(a.reviewer_id, a.payee_id or "") for a in settlement.awards}):
         if payee_id or reviewer_id not in refs:
             ref = book.ref(payee_id or reviewer_id)
             if refs.setdefault(reviewer_id, ref) != ref:
@@ -104,9 +109,8 @@ def draft_lines(
                     f"reviewer {reviewer_id!r} stands in the ledger with another payee",
                     hint="pay out and begin a new ledger, or restore the payee",
                 )
-    used = {award.rule for award in awards}
-    lines = rule_lines([rule for rule in rules if rule.version in used], ledger.rules() if ledger else {})
-    return lines + differences(targets(awards, refs), held)
+    lines = rule_lines(settlement, ledger.rules() if ledger else {})
+    return lines + differences(targets(settlement.awards, refs), held)
 
 
 @dataclass(frozen=True)
@@ -117,8 +121,8 @@ class Posting:
     head: Head
 
 
-def post_to(path: Path, awards: Sequence[Award], rules: Sequence[PayRule]) -> Posting:
-    """Bring the ledger at a path to the awards, beginning it and its payee book where needed.
+def post_to(path: Path, settlement: Settlement) -> Posting:
+    """Bring the ledger at a path to a settlement, beginning it and its payee book where needed.
 
     A crash at any moment leaves the ledger as before or as after; the payee book may then
     know payees too many, never too few.
@@ -128,20 +132,20 @@ def post_to(path: Path, awards: Sequence[Award], rules: Sequence[PayRule]) -> Po
         Refusal: another currency or payee book, or as draft_lines.
     """
     book = begin_book(book_path(path))
-    currency = rules[0].currency
+    currency = settlement.terms.rules[0].currency
     with create_ledger(path, currency, book.check) as ledger:
         _check_ledger(ledger, book, currency)
         with ledger.writing():
             known = read_book(book_path(path))
-            book = known.with_payees({award.payee_id or award.reviewer_id for award in awards})
+            book = known.with_payees({award.payee_id or award.reviewer_id for award in settlement.awards})
             if book != known:
                 write_book(book_path(path), book)
-            lines = draft_lines(ledger, awards, rules, book)
+            lines = draft_lines(ledger, settlement, book)
             ledger.append(lines)
         return Posting(tuple(lines), ledger.head())
 
 
-def preview(path: Path, awards: Sequence[Award], rules: Sequence[PayRule]) -> list[LedgerEntry]:
+def preview(path: Path, settlement: Settlement) -> list[LedgerEntry]:
     """Return the lines that post_to would append; write nothing.
 
     Raises:
@@ -149,11 +153,11 @@ def preview(path: Path, awards: Sequence[Award], rules: Sequence[PayRule]) -> li
         Refusal: as post_to.
     """
     if not path.exists():
-        return draft_lines(None, awards, rules, PayeeBook(key=""))
+        return draft_lines(None, settlement, PayeeBook(key=""))
     book = read_book(book_path(path))
     with open_ledger(path) as ledger:
-        _check_ledger(ledger, book, rules[0].currency)
-        return draft_lines(ledger, awards, rules, book)
+        _check_ledger(ledger, book, settlement.terms.rules[0].currency)
+        return draft_lines(ledger, settlement, book)
 
 
 def _check_ledger(ledger: Ledger, book: PayeeBook, currency: str) -> None:

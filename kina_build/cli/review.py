@@ -131,6 +131,12 @@ def settle(
 
     decided = decide_items(settlement.counted, found.records if found else (), numbers)
     report = _report(settlement, decided, ignored) | _post(ledger, settlement, dry_run)
+    taken_back = [line for line in report["posted"] or () if line["reason"] == "withdrawn"]
+    if taken_back:
+        run.console.warn(
+            f"{len(taken_back)} payables are taken back: the file has other reviews of their items, but not "
+            "theirs; settle all reviews of an item together"
+        )
     outputs = [path for path in (contests, decisions, awards) if path]
     if dry_run or not outputs:
         run.report(report | {"dry_run": dry_run}, _show_settlement)
@@ -189,10 +195,9 @@ def _post(path: Path | None, settlement: Settlement, dry_run: bool) -> dict[str,
 
     if path is None:
         return {"posted": None, "ledger_head": None}
-    rules = settlement.terms.rules
     if dry_run:
-        return {"posted": _lines(posting.preview(path, settlement.awards, rules)), "ledger_head": None}
-    done = posting.post_to(path, settlement.awards, rules)
+        return {"posted": _lines(posting.preview(path, settlement)), "ledger_head": None}
+    done = posting.post_to(path, settlement)
     return {"posted": _lines(done.lines), "ledger_head": str(done.head)}
 
 

@@ -36,7 +36,7 @@ def work(path, act, items):
     rows = [review(who, s, item=f"it-{n}") for n in range(items) for who, s in (("A", "18"), ("B", "15"))]
     done = settled(*rows)
     if "settle" in act:
-        post_to(path, done.awards, done.terms.rules)
+        post_to(path, done)
     if "pay" in act:
         with open_ledger(path) as ledger:
             plan_into(ledger, read_book(book_path(path)).payees)

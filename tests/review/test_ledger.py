@@ -26,7 +26,7 @@ def paid(tmp_path: Path) -> Path:
         for who, score in (("A", "18"), ("B", "15"))
     ]
     done = settled(*rows)
-    post_to(path, done.awards, done.terms.rules)
+    post_to(path, done)
     return path
 
 
@@ -162,17 +162,17 @@ def test_a_second_writer_waits_and_is_refused_in_the_end(paid: Path, monkeypatch
 def test_a_ledger_keeps_its_currency_and_its_payee_book(paid: Path) -> None:
     yen = settled(review("A", "18"), review("B", "3"), rules=rule("200", "500", currency="JPY"))
     with pytest.raises(Refusal, match="a ledger of USD, not JPY"):
-        post_to(paid, yen.awards, yen.terms.rules)
+        post_to(paid, yen)
     (paid.parent / "pay.db.payees.json").unlink()
     dollars = settled(review("A", "18"), review("B", "3"))
     with pytest.raises(Refusal, match="does not belong"):
-        post_to(paid, dollars.awards, dollars.terms.rules)
+        post_to(paid, dollars)
 
 
 def test_the_payee_book_is_private_and_the_ledger_holds_references_only(tmp_path: Path) -> None:
     path = tmp_path / "pay.db"
     done = settled(review("A", "18", payee_id="ann@bank.example"), review("B", "15"))
-    post_to(path, done.awards, done.terms.rules)
+    post_to(path, done)
     book = tmp_path / "pay.db.payees.json"
     assert book.stat().st_mode & 0o777 == 0o600
     assert path.stat().st_mode & 0o777 == 0o600
@@ -180,16 +180,16 @@ def test_the_payee_book_is_private_and_the_ledger_holds_references_only(tmp_path
     assert b"ann@bank" in book.read_bytes()
     book.chmod(0o644)
     with pytest.raises(Refusal, match="others may read"):
-        post_to(path, done.awards, done.terms.rules)
+        post_to(path, done)
 
 
 def test_a_preview_writes_nothing(tmp_path: Path) -> None:
     done = settled(review("A", "18"), review("B", "15"))
     path = tmp_path / "pay.db"
-    assert len(preview(path, done.awards, done.terms.rules)) == 5
+    assert len(preview(path, done)) == 5
     assert list(tmp_path.iterdir()) == []
-    post_to(path, done.awards, done.terms.rules)
-    assert preview(path, done.awards, done.terms.rules) == []
+    post_to(path, done)
+    assert preview(path, done) == []
 
 
 class Unguarded:

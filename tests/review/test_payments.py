@@ -34,7 +34,7 @@ def ledger(tmp_path: Path) -> Ledger:
     ledger = create_ledger(tmp_path / "pay.db", "USD", BOOK.check)
     done = settled(review("A", "18"), review("B", "15"))
     with ledger.writing():
-        ledger.append(draft_lines(ledger, done.awards, done.terms.rules, BOOK))
+        ledger.append(draft_lines(ledger, done, BOOK))
     return ledger
 
 
@@ -247,7 +247,7 @@ def test_a_statement_survives_odd_names(tmp_path: Path) -> None:
     done = settled(review("../x|y\n", "18", item="a|b"), review("B", "15", item="a|b"))
     with create_ledger(tmp_path / "odd.db", "USD", BOOK.check) as ledger:
         with ledger.writing():
-            ledger.append(draft_lines(ledger, done.awards, done.terms.rules, BOOK))
+            ledger.append(draft_lines(ledger, done, BOOK))
         statement = build_statements(ledger.entries(), "USD", ledger.head())[0]
     assert "/" not in file_name(statement)
     assert "a\\|b" in render(statement)

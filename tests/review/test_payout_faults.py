@@ -161,7 +161,7 @@ def pay_timeout(case: Case, tmp_path: Path) -> None:
         for who, minor in owed.items():
             done = settled(review(who, "9", item=who), rules=rule(str(Decimal(minor) / 100), version=who))
             with ledger.writing():
-                ledger.append(draft_lines(ledger, done.awards, done.terms.rules, BOOK))
+                ledger.append(draft_lines(ledger, done, BOOK))
         first = plan_into(ledger, {BOOK.ref(who): who for who in owed})
         move_batch(ledger, first.batch, "in_flight")
         move_batch(ledger, first.batch, "unknown")

@@ -25,7 +25,7 @@ BOOK = PayeeBook(key="00" * 32)
 
 def post(ledger: Ledger, done: Settlement) -> int:
     with ledger.writing():
-        lines = draft_lines(ledger, done.awards, done.terms.rules, BOOK)
+        lines = draft_lines(ledger, done, BOOK)
         ledger.append(lines)
     return len(lines)
 
@@ -98,6 +98,13 @@ def test_a_rule_version_means_one_thing(ledger: Ledger) -> None:
         post(ledger, settled(review("A", "18", item="it-2"), rules=rule(bonus="6.00")))
     with pytest.raises(Refusal, match="was settled under pay rule 1"):
         post(ledger, settled(review("A", "18"), review("B", "14"), rules=rule(bonus="6.00", version="2")))
+
+
+def test_another_seed_cannot_hand_a_tie_to_somebody_else(ledger: Ledger) -> None:
+    tie = (review("A", "18"), review("B", "18"))
+    post(ledger, settled(*tie, rules=rule(tie="coin"), seed=1))
+    with pytest.raises(Refusal, match="other terms"):
+        post(ledger, settled(*tie, rules=rule(tie="coin"), seed=2))
 
 
 def test_a_reviewer_cannot_change_payees_in_a_ledger(ledger: Ledger) -> None:
@@ -271,6 +278,6 @@ def test_row_order_changes_nothing(tmp_path: Path) -> None:
 def test_post_to_begins_ledger_and_book(tmp_path: Path) -> None:
     done = settled(review("A", "18"), review("B", "14"))
     path = tmp_path / "deep" / "pay.db"
-    head = post_to(path, done.awards, done.terms.rules).head
+    head = post_to(path, done).head
     with open_ledger(path) as ledger:
         assert ledger.verify() == head
