@@ -322,11 +322,16 @@ def _describe_selection(selection: Selection, inputs: Inputs, draws: int, seed: 
         inputs.matrix, sets, labels, inputs.exclude, selection.objective, draws=draws, seed=seed
     )
     gaps = find_gaps(inputs.matrix, selection.item_ids, inputs.exclude)
+    short = {
+        f"{part.domain}/{row.stratum}".removeprefix("/"): row.shortfall
+        for part in selection.domains
+        for row in part.strata
+        if row.shortfall
+    }
+    lacking = bool(short) or any(part.shortfall for part in selection.domains)
     return report | {
-        "status": "shortfall" if any(part.shortfall for part in selection.domains) else "complete",
-        "shortfall": {
-            row.stratum: row.shortfall for p in selection.domains for row in p.strata if row.shortfall
-        },
+        "status": "shortfall" if lacking else "complete",
+        "shortfall": short,
         "domains": parts,
         "random": asdict(random),
         "uncovered": [asdict(gap) for gap in gaps],

@@ -32,11 +32,12 @@ class Shortage:
 
     def __str__(self) -> str:
         """Name what is lacking, in one line."""
-        parts = [f"stratum {name!r} lacks {count}" for name, count in self.strata.items()]
+        parts = [f"{self.size} items short"] if self.size or not self.strata else []
+        parts += [f"stratum {name!r} lacks {count}" for name, count in self.strata.items()]
         for name, groups in self.clusters.items():
             inside = f" in {name!r}" if name else ""
             parts += [f"only one of {', '.join(group)}{inside} may be taken" for group in groups]
-        return f"{self.size} items short: " + "; ".join(parts) if parts else f"{self.size} items short"
+        return "; ".join(parts)
 
 
 class Infeasible(Refusal):

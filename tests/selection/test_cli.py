@@ -1,0 +1,180 @@
+"""kina select, certify and budget as people run them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+Kina = Callable[..., Result]
+FILES = ("--support", "s.csv", "--anchors", "a.csv")
+
+
+@pytest.fixture
+def world(kina: Kina) -> Kina:
+    """Write six items of two fields, three subfields, and three anchors."""
+    scores = "a1,u,1\na1,v,0.2\na2,u,0.9\na2,v,0.5\na3,w,0.3\nb1,v,0.8\nb2,w,0.7\nb3,w,0.6\nb3,u,0.1\n"
+    Path("s.csv").write_text("item_id,anchor_id,score\n" + scores)
+    Path("a.csv").write_text("anchor_id,weight\nu,3\nv,2\nw,1\n")
+    fields = {"a1": ("art", "jazz"), "a2": ("art", "jazz"), "a3": ("art", "film")}
+    fields |= dict.fromkeys(("b1", "b2", "b3"), ("law", "tax"))
+    rows = [{"item_id": i, "field": field, "subfield": sub} for i, (field, sub) in fields.items()]
+    Path("pool.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return kina
+
+
+def report(result: Result, code: int = 0) -> Any:
+    assert result.exit_code == code, result.output
+    return json.loads(result.stdout)
+
+
+def test_select_prints_the_promised_keys_and_writes_the_same_set(world: Kina) -> None:
+    found = report(world("select", *FILES, "-k", 3, "-o", "selection.json", "--json"))
+    assert set(found) >= {"item_ids", "gains", "objective", "zero_gain_picks", "certificate"}
+    assert set(found["certificate"]) >= {"upper_bound", "ratio", "guarantee"}
+    assert set(found["certificate"]["guarantee"]) >= {"theorem", "factor"}
+    assert found["item_ids"] == ["a2", "b2", "b1"]
+    assert found["objective"] == pytest.approx(sum(found["gains"]))
+    stored = json.loads(Path("selection.json").read_text())
+    assert stored["item_ids"] == found["item_ids"]
+    assert "random" not in stored
+
+
+def test_people_read_the_ratio_the_theorem_and_the_gain_over_random(world: Kina) -> None:
+    text = world("select", *FILES, "-k", 2).stdout
+    assert "this instance: at least" in text
+    assert "worst case: at least 1 - 1/e of the optimum" in text
+    assert "100 random sets of the same size" in text
+    assert "not fully covered" in text
+
+
+def test_a_second_run_is_up_to_date_and_a_new_option_is_not(world: Kina) -> None:
+    first = world("select", *FILES, "-k", 2, "-o", "x.json")
+    again = world("select", *FILES, "-k", 2, "-o", "x.json")
+    assert "up to date" in again.stderr
+    assert first.stdout == again.stdout
+    assert "up to date" not in world("select", *FILES, "-k", 3, "-o", "x.json").stderr
+
+
+def test_a_stream_holds_the_document(world: Kina) -> None:
+    document = json.loads(world("select", *FILES, "-k", 2, "-o", "-").stdout)
+    assert document["domains"][0]["k"] == 2
+
+
+def test_row_order_and_format_leave_the_bytes_alone(world: Kina) -> None:
+    world("select", *FILES, "-k", 3, "-o", "x.json")
+    header, *rows = Path("s.csv").read_text().splitlines()
+    names = header.split(",")
+    as_json = [dict(zip(names, row.split(","), strict=True)) for row in reversed(rows)]
+    Path("t.jsonl").write_text(
+        "".join(json.dumps(row | {"score": float(row["score"])}) + "\n" for row in as_json)
+    )
+    world("select", "--support", "t.jsonl", "--anchors", "a.csv", "-k", 3, "-o", "y.json")
+    assert Path("x.json").read_bytes() == Path("y.json").read_bytes()
+
+
+def test_certify_accepts_the_file_and_finds_the_optimum(world: Kina) -> None:
+    world("select", *FILES, "-k", 2, "-o", "selection.json")
+    found = report(world("certify", "selection.json", *FILES, "--exact", "-o", "certificate.json", "--json"))
+    assert found["verified"] is True
+    assert found["exact"]["proven"]
+    assert found["objective"] <= found["exact"]["optimum"] <= found["certificate"]["upper_bound"]
+    assert json.loads(Path("certificate.json").read_text()) == found
+
+
+def test_certify_refuses_a_changed_file_or_other_scores(world: Kina) -> None:
+    world("select", *FILES, "-k", 2, "-o", "selection.json")
+    document = json.loads(Path("selection.json").read_text())
+    document["domains"][0]["item_ids"][1] = "a3"
+    Path("forged.json").write_text(json.dumps(document))
+    refused = report(world("certify", "forged.json", *FILES, "--json"), 1)
+    assert refused["verified"] is False
+    assert any(fault.startswith("seal") for fault in refused["faults"])
+    Path("s.csv").write_text(Path("s.csv").read_text().replace("b1,v,0.8", "b1,v,0.7"))
+    refused = world("certify", "selection.json", *FILES)
+    assert refused.exit_code == 1
+    assert "refused" in refused.stdout
+    assert "inputs.support" in refused.stdout
+
+
+def test_certify_asks_for_every_file_that_select_was_given(world: Kina) -> None:
+    Path("c.csv").write_text("item_id,other_id\na1,a2\n")
+    world("select", *FILES, "-k", 2, "--conflicts", "c.csv", "-o", "selection.json")
+    result = world("certify", "selection.json", *FILES)
+    assert result.exit_code == 2
+    assert "made with --conflicts" in result.stderr
+    assert world("certify", "selection.json", *FILES, "--conflicts", "c.csv").exit_code == 0
+
+
+@pytest.mark.parametrize("shares", ["strata", "items", "even", "coverage"])
+def test_a_budget_selects_all_domains_in_one_command(world: Kina, shares: str) -> None:
+    plan = ["budget", "pool.jsonl", "--total", 4, "--shares", shares, *FILES, "-o", "budget.jsonl", "--json"]
+    budget = report(world(*plan))
+    assert sum(budget["k"].values()) == 4
+    given = [*FILES, "--strata", "pool.jsonl", "--quota", "budget.jsonl"]
+    found = report(world("select", *given, "-o", "selection.json", "--json"))
+    sizes = {part["domain"]: part["selected"] for part in found["domains"]}
+    assert sizes == budget["k"]
+    assert found["certificate"]["method"] == "sum over domains"
+    checked = report(world("certify", "selection.json", *given, "--exact", "--json"))
+    assert checked["verified"]
+    assert checked["exact"]["true_ratio"] <= 1
+
+
+def test_a_budget_may_be_csv(world: Kina) -> None:
+    report(world("budget", "pool.jsonl", "--total", 4, "-o", "budget.csv", "--json"))
+    assert Path("budget.csv").read_text().startswith("domain,k,stratum,lower,upper\n")
+    found = report(
+        world("select", *FILES, "--strata", "pool.jsonl", "--quota", "budget.csv", "--improve", "--json")
+    )
+    assert len(found["item_ids"]) == 4
+
+
+def test_infeasible_constraints_write_nothing_and_name_the_stratum(world: Kina) -> None:
+    Path("q.csv").write_text("stratum,lower,upper\nfilm,2,3\n")
+    options = [*FILES, "-k", 3, "--strata", "pool.jsonl", "--quota", "q.csv", "-o", "x.json"]
+    result = world("select", *options)
+    assert result.exit_code == 1
+    assert "stratum 'film' lacks 1" in result.stderr
+    assert "--allow-shortfall" in result.stderr
+    assert not Path("x.json").exists()
+    partial = report(world("select", *options, "--allow-shortfall", "--json"))
+    assert partial["status"] == "shortfall"
+    assert partial["shortfall"] == {"film": 1}
+    assert world("certify", "x.json", *FILES, "--strata", "pool.jsonl", "--quota", "q.csv").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--support", "none.csv", "--anchors", "a.csv", "-k", 1], "none.csv: no such file"),
+        (["--support", "empty.csv", "--anchors", "a.csv", "-k", 1], "empty.csv: the file is empty"),
+        (["--support", "s.csv", "-k", 1], "carry no anchor weights"),
+        ([*FILES], "how many items?"),
+        ([*FILES, "-k", 1, "--quota", "a.csv"], "stratum: Field required"),
+        ([*FILES, "-k", 1, "--strata", "a.csv"], "item_id: missing"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line_and_exit_2(world: Kina, options: list[Any], message: str) -> None:
+    Path("empty.csv").write_text("")
+    result = world("select", *options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_too_many_items_is_infeasible_not_silent(world: Kina) -> None:
+    refused = report(world("select", *FILES, "-k", 7, "--json"), 1)
+    assert refused["status"] == "infeasible"
+    assert refused["size"] == 1
+
+
+def test_an_unknown_setting_is_refused(world: Kina) -> None:
+    Path("kina.toml").write_text("[selection]\ndual_round = 3\n")
+    result = world("select", *FILES, "-k", 1)
+    assert result.exit_code == 2
+    assert "dual_rounds" in result.stderr
