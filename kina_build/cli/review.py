@@ -11,6 +11,7 @@ import typer
 from kina_build.cli import (
     options,
     review_agreement,
+    review_assign,
     review_audit,
     review_calibrate,
     review_desk,
@@ -322,8 +323,8 @@ def register(app: typer.Typer) -> None:
         no_args_is_help=True,
         rich_markup_mode=None,
     )
-    review_desk.register(group)
-    review_agreement.register(group)
+    for part in (review_assign, review_desk, review_agreement):
+        part.register(group)
     command(group, "settle", example="kina review settle --reviews reviews.jsonl --bar 14 --ledger pay.db")(
         settle
     )
