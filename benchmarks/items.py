@@ -62,7 +62,8 @@ def survey(data: Path) -> None:
         _, seconds, result = clock(lambda paths=paths, corpus=corpus: read_all(paths, corpus.source))
         _, more, found = clock(lambda result=result: inspect(result.items).findings)
         grave = Counter(finding.severity for finding in found)
-        counts = f"{len(paths):>6}{len(result.items):>8}{len(result.rejects):>8}{grave['error']:>8}{grave['warning']:>9}"
+        numbers = (len(paths), len(result.items), len(result.rejects), grave["error"], grave["warning"])
+        counts = "".join(f"{number:>{width}}" for number, width in zip(numbers, (6, 8, 8, 8, 9), strict=True))
         print(f"{corpus.name:26}{counts}{seconds + more:>7.1f}")
         rejects = Counter(reject.reason for reject in result.rejects)
         rules = Counter(finding.rule for finding in found)
@@ -76,10 +77,8 @@ def facts(data: Path) -> None:
     probes = {probe.cue: probe for probe in inspect(items).probes}
     for cue in ("leading_whitespace", "longest", "stem_overlap"):
         probe = probes[cue]
-        expected = probe.chance * probe.n
-        print(
-            f"{cue}: the key in {probe.hits} of {probe.n} items; by chance {expected:.0f} (p = {probe.p_value:.2g})"
-        )
+        told = f"by chance {probe.chance * probe.n:.0f} (p = {probe.p_value:.2g})"
+        print(f"{cue}: the key in {probe.hits} of {probe.n} items; {told}")
     rows = [
         json.loads(line) for line in (data / "mmlu_pro" / "answers.jsonl").read_text().split("\n") if line
     ]
@@ -90,10 +89,9 @@ def facts(data: Path) -> None:
     caught = [item_id for item_id in wrong if item_id in flagged]
     named = sum(flagged[item_id].rival in wrong[item_id] for item_id in caught)
     low, high = wilson_interval(len(caught), len(wrong))
-    print(
-        f"keys that MMLU-Redux's annotators call wrong and MMLU-Pro kept: {len(wrong)}; flagged {len(caught)} "
-        f"({len(caught) / len(wrong):.0%} [{low:.0%}, {high:.0%}]), for {named} of them the rival is the annotators' key"
-    )
+    print(f"keys that MMLU-Redux's annotators call wrong and MMLU-Pro kept: {len(wrong)}")
+    print(f"  of them flagged {len(caught)} ({len(caught) / len(wrong):.0%} [{low:.0%}, {high:.0%}])")
+    print(f"  of these, the rival is the annotators' own answer in {named}")
 
 
 def known_wrong(items: tuple[Item, ...], data: Path) -> dict[str, set[str]]:
@@ -149,9 +147,8 @@ def parsers() -> None:
         "1/2",
     ]
     _, ours, read = clock(lambda: [read_formula(text) for text in formulas * 100])
-    print(
-        f"formulas read: ours {1e6 * ours / len(read):.0f} µs each, {sum(r is not None for r in read) // 100}/7 read"
-    )
+    whole = sum(formula is not None for formula in read) // 100
+    print(f"formulas: ours {1e6 * ours / len(read):.0f} µs each, {whole} of {len(formulas)} read")
     try:
         from sympy.parsing.latex import parse_latex
 

@@ -57,11 +57,7 @@ def decide_form(cells: Sequence[KeyCell], column: str) -> KeyForm:
     single = [cell for cell in cells if not isinstance(cell.value, list)]
     if single and all(_is_whole(cell.value) for cell in single):
         return _decide_numbers(single)
-    labels = sum(_in_range(_as_letters(cell.value, cell.options), cell.options) for cell in cells)
-    if labels == len(cells):
-        return KeyForm("label")
-    texts = sum(_exact(cell.value, cell.options) is not None for cell in cells)
-    return KeyForm("label" if labels >= texts else "text")
+    return KeyForm("label" if _are_labels(cells) else "text")
 
 
 def read_key(cell: KeyCell, form: KeyForm) -> str:
@@ -100,11 +96,9 @@ def _read_all(cell: KeyCell, form: KeyForm) -> list[str]:
     if form.form == "label" and _in_range(letters, options):
         return letters
     exact = _exact(value, options)
-    if form.form == "label" and letters and exact is None:
-        return letters
     if exact is not None:
         return [exact]
-    return _by_text(value, options, letters)
+    return letters if letters and form.form == "label" else _by_text(value, options, letters)
 
 
 def _by_text(value: Any, options: OptionTexts, letters: list[str]) -> list[str]:
@@ -154,6 +148,12 @@ def _exact(value: Any, options: OptionTexts) -> str | None:
     wanted = fold_option(str(value))
     found = [LETTERS[at] for at, text in enumerate(options.texts) if fold_option(text) == wanted]
     return found[0] if len(found) == 1 else None
+
+
+def _are_labels(cells: Sequence[KeyCell]) -> bool:
+    """Tell whether at least as many keys are letters of options as are texts of options."""
+    labels = sum(_in_range(_as_letters(cell.value, cell.options), cell.options) for cell in cells)
+    return labels == len(cells) or labels >= sum(_exact(c.value, c.options) is not None for c in cells)
 
 
 def _decide_numbers(cells: Sequence[KeyCell]) -> KeyForm:
