@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kina_build.cli import options
 from kina_build.cli.command import Run, command
-from kina_build.cli.console import Console
-from kina_build.errors import UsageError
+from kina_build.cli.ranking_request import Request, read_board
+from kina_build.cli.ranking_tables import show_leaderboard
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kina_build.config import RankingRules
+    from kina_build.progress import Progress
     from kina_build.ranking.board import Board
     from kina_build.ranking.itemanalysis import ItemFigures
     from kina_build.ranking.leaderboard import Leaderboard
     from kina_build.ranking.rank import Extras
-    from kina_build.ranking.sources import ItemKey, ScoreTable
 
 Scores = Annotated[
     Path | None,
@@ -35,6 +32,11 @@ Items = Annotated[
     Path | None,
     typer.Option("--items", help="Items with options and key (pool, release, MMLU-Pro): adds the floors."),
 ]
+Release = Annotated[
+    Path | None,
+    typer.Option("--release", help="Release the scores belong to: its version, key and filter models."),
+]
+Split = Annotated[str, typer.Option("--split", help="Split of the --release.")]
 Published = Annotated[
     Path | None,
     typer.Option("--published", help="Published accuracies in percent: columns model, ALL, disciplines."),
@@ -65,62 +67,14 @@ ItemAnalysis = Annotated[
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the leaderboard (JSON).")]
 
 
-@dataclass(frozen=True)
-class Request:
-    """The options of one run, checked against each other."""
-
-    scores: Path | None
-    answers: Path | None
-    items: Path | None
-    published: Path | None
-    item_count: int | None
-    only: Path | None
-    clusters: Path | None
-    filter_models: tuple[str, ...]
-    samples: int | None
-    seed: int
-    paper: bool
-    item_analysis: Path | None
-    output: Path | None
-
-    @property
-    def inputs(self) -> list[Path]:
-        """Return the files that are read."""
-        given = (self.scores, self.answers, self.items, self.published, self.only, self.clusters)
-        return [path for path in given if path is not None]
-
-    @property
-    def outputs(self) -> list[Path]:
-        """Return the files that are written."""
-        return [path for path in (self.output, self.item_analysis) if path is not None]
-
-    def check(self) -> None:
-        """Refuse options that do not go together.
-
-        Raises:
-            UsageError: none or more than one source, or an option the source has no use for.
-        """
-        sources = [s for s in (self.scores, self.answers, self.published) if s is not None]
-        if len(sources) != 1:
-            raise UsageError(
-                "give exactly one of --scores, --answers, --published",
-                hint="kina rank --scores scores.jsonl",
-            )
-        if self.answers is not None and self.items is None:
-            raise UsageError("--answers needs --items", hint="the file that the letters answer, in its order")
-        if (self.published is None) != (self.item_count is None):
-            raise UsageError("--published and --item-count go together", hint="KINA: --item-count 899")
-        paired = [self.only, self.clusters, self.item_analysis, self.items, *self.filter_models]
-        if self.published is not None and (self.paper or any(p is not None for p in paired)):
-            raise UsageError("--published takes only --item-count: there are no item-level scores behind it")
-
-
 def rank(
     run: Run,
     *,
     scores: Scores = None,
     answers: Answers = None,
     items: Items = None,
+    release: Release = None,
+    split: Split = "test",
     published: Published = None,
     item_count: ItemCount = None,
     only: Only = None,
@@ -144,6 +98,8 @@ def rank(
         scores,
         answers,
         items,
+        release,
+        split,
         published,
         item_count,
         only,
@@ -163,10 +119,13 @@ def rank(
         "seed": seed,
         "paper": paper,
         "item_count": item_count,
+        "split": split if release else None,
         "filter_models": list(request.filter_models),
         "ranking": rules.model_dump(mode="json"),
     }
-    stage = run.stage("rank", inputs=request.inputs, outputs=request.outputs, params=params, show=_show)
+    stage = run.stage(
+        "rank", inputs=request.inputs, outputs=request.outputs, params=params, show=show_leaderboard
+    )
     if stage.up_to_date():
         return
     with run.console.progress("resampling") as on_progress:
@@ -181,7 +140,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _make(
-    request: Request, rules: RankingRules, on_progress: Any
+    request: Request, rules: RankingRules, on_progress: Progress
 ) -> tuple[Leaderboard, list[ItemFigures] | None]:
     from kina_build.ranking.rank import rank as rank_board
 
@@ -189,42 +148,11 @@ def _make(
         from kina_build.ranking.published import rank_published, read_published
 
         return rank_published(read_published(request.published), request.item_count, rules), None
-    board, extras = _read(request)
+    board, extras = read_board(request)
     ranked = rank_board(
         board, rules, seed=request.seed, extras=extras, paper=request.paper, on_progress=on_progress
     )
     return ranked, _analyse(board, extras) if request.item_analysis else None
-
-
-def _read(request: Request) -> tuple[Board, Extras]:
-    from kina_build.ranking import sources
-    from kina_build.ranking.board import build_board
-    from kina_build.ranking.rank import Extras
-
-    keys = sources.read_items(request.items) if request.items else None
-    table = _table(request, keys)
-    board = build_board(
-        table.models,
-        table.item_ids,
-        table.scores,
-        table.disciplines,
-        clusters=sources.read_clusters(request.clusters) if request.clusters else None,
-        filter_models=request.filter_models,
-        only=sources.read_item_ids(request.only) if request.only else None,
-    )
-    if keys is None:
-        return board, Extras()
-    return board, Extras(sources.key_of(keys, board.item_ids), sources.letters_of(table, board.item_ids))
-
-
-def _table(request: Request, keys: Sequence[ItemKey] | None) -> ScoreTable:
-    from kina_build.ranking import sources
-
-    if request.answers is not None and keys is not None:
-        return sources.read_letters(request.answers, keys)
-    if request.scores is None:
-        raise UsageError("no scores given")
-    return sources.read_scores(request.scores)
 
 
 def _analyse(board: Board, extras: Extras) -> list[ItemFigures]:
@@ -244,85 +172,3 @@ def _write(request: Request, ranked: Leaderboard, figures: list[ItemFigures] | N
         write_document(request.output, ranked)
     if request.item_analysis is not None and figures is not None:
         write_records(request.item_analysis, figures)
-
-
-def _show(report: dict[str, Any], console: Console) -> None:
-    level = f"{report['level']:.0%}"
-    models, items = report["models"], report["items"]
-    tiers = len({s["tier"] for s in report["standings"]})
-    console.line(f"{models} models on {items} items: {tiers} tier{'s' if tiers != 1 else ''}")
-    console.table(
-        "",
-        ["tier", f"rank set, {level} all rows", f"{level} this row", "model", "accuracy", "low", "high"],
-        [
-            [
-                s["tier"],
-                _span(s["rank_low_simultaneous"], s["rank_high_simultaneous"]),
-                _span(s["rank_low"], s["rank_high"]),
-                s["model"],
-                s["accuracy"],
-                s["low"],
-                s["high"],
-            ]
-            for s in report["standings"]
-        ],
-    )
-    _show_ties(report, console)
-    for model in report["not_ranked"]:
-        shown = "" if model["accuracy"] is None else f" (scores {model['accuracy']:.4f} on those it has)"
-        console.line(f"not ranked: {model['model']}, {model['reason']}{shown}")
-    _show_floors(report, console)
-    _show_stability(report, console)
-    if report["paper"]:
-        console.line("the KINA paper's stability table: thinning, with this share of a bootstrap's variance")
-        console.table(
-            "",
-            ["rate", "items", "top-10 tau", "rank 1 kept", "variance share"],
-            [list(row.values()) for row in report["paper"]],
-        )
-    if report["basis"] == "published":
-        for note in report["notes"]:
-            console.line(f"note: {note}")
-
-
-def _show_ties(report: dict[str, Any], console: Console) -> None:
-    next_to = [pair for pair in report["pairs"] if pair["p_next_holm"] is not None]
-    if not next_to:
-        return
-    apart = [pair for pair in next_to if pair["p_next_holm"] < 1 - report["level"]]
-    console.line(
-        f"neighbours told apart: {len(apart)} of {len(next_to)} ({next_to[0]['test']}, Holm); "
-        f"least difference these items show: {report['mdd']:.4f}"
-    )
-
-
-def _show_floors(report: dict[str, Any], console: Console) -> None:
-    floors = report["floors"]
-    if floors:
-        console.line(
-            f"floors: chance {floors['chance']:.4f}, always {floors['constant_letter']} "
-            f"{floors['constant_letter_accuracy']:.4f}"
-        )
-        below = [s["model"] for s in report["standings"] if s["low"] <= floors["constant_letter_accuracy"]]
-        if below:
-            console.line(f"not shown to beat the constant letter: {', '.join(below)}")
-    summary = report["item_summary"]
-    if summary and (summary["flag_key"] or summary["undefined"]):
-        console.line(
-            f"items: {summary['flag_key']} with negative discrimination (read their keys again), "
-            f"{summary['undefined']} that all models score alike"
-        )
-
-
-def _show_stability(report: dict[str, Any], console: Console) -> None:
-    found = report["stability"]
-    if found and found["tau"] is not None:
-        halves = "" if found["split_half_tau"] is None else f", between halves {found['split_half_tau']:.3f}"
-        console.line(
-            f"order on other items: Kendall tau {found['tau']:.3f}{halves}; "
-            f"leader kept in {found['leader_kept']:.0%} of resamples"
-        )
-
-
-def _span(low: int, high: int) -> str:
-    return str(low) if low == high else f"{low}-{high}"

@@ -132,6 +132,16 @@ class ItemSummary(Row):
     """The ids of the former, most negative first, at most 50."""
 
 
+class Dataset(Row):
+    """Name the release that the scores belong to."""
+
+    name: str
+    version: str
+    content_hash: str
+    prompt_version: str
+    extractor_version: str
+
+
 class Leaderboard(Row):
     """Hold a whole ranking."""
 
@@ -152,6 +162,8 @@ class Leaderboard(Row):
     """items: scores of every item; published: overall accuracies only."""
     interval: str
     """Method of low and high: wilson or bootstrap percentile."""
+    dataset: Dataset | None = None
+    """None where no release was named."""
     stability: Stability | None = None
     disciplines: tuple[Discipline, ...] = ()
     floors: FloorFigures | None = None

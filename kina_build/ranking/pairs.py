@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
@@ -10,9 +11,26 @@ import numpy as np
 from kina_build.ranking.intervals import Floats
 
 
-def discordance(first: Floats, second: Floats) -> tuple[int, int]:
-    """Count items only the first gets right, and only the second (scores 0 or 1)."""
-    return int(((first == 1) & (second == 0)).sum()), int(((first == 0) & (second == 1)).sum())
+@dataclass(frozen=True)
+class Discordance:
+    """How models differ item by item, as square arrays over the rows of the scores."""
+
+    only_first: Floats
+    """[i, j]: items that i gets right and j wrong, for scores of 0 or 1; counts in whole numbers."""
+    squared: Floats
+    """[i, j]: mean squared difference; for scores of 0 or 1 the share of items they disagree on."""
+
+
+def count_discordant(scores: Floats) -> Discordance:
+    """Count disagreements of all pairs in one product.
+
+    Args:
+        scores: shape (models, items).
+    """
+    both = scores @ scores.T
+    squares = np.diag(both)
+    squared = (squares[:, None] + squares[None, :] - 2 * both) / scores.shape[1]
+    return Discordance(only_first=scores.sum(axis=1)[:, None] - both, squared=squared)
 
 
 def mcnemar_exact(only_first: int, only_second: int) -> float:

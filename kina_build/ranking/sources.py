@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,10 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.items.model import LETTERS
-from kina_build.jsonl import read_json, read_records
-from kina_build.ranking.floors import AnswerKey
+from kina_build.jsonl import read_records
+from kina_build.ranking.itemanalysis import NO_LETTER
+from kina_build.ranking.itemfiles import ItemKey
 from kina_build.tables import Row, read_table
-
-ID_FIELDS = ("item_id", "id", "question_id")
-"""Where item files keep the id: pools, releases, MMLU-Pro."""
 
 FIXED_COLUMNS = ("item_id", "discipline")
 
@@ -34,17 +31,6 @@ class ScoreTable:
     disciplines: tuple[str, ...]
     letters: dict[str, Sequence[str]] | None = None
     """Model to its letters in the order of item_ids, "-" for none."""
-
-
-class ItemKey(BaseModel):
-    """What a ranking needs of an item: the right letter, options, discipline."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    item_id: str
-    letter: str
-    options: int
-    discipline: str = ""
 
 
 class LetterRow(BaseModel):
@@ -78,29 +64,6 @@ def read_scores(path: Path) -> ScoreTable:
     return _read_matrix(rows, models, str(path))
 
 
-def read_items(path: Path) -> list[ItemKey]:
-    """Read the key, option count and discipline of each item of a pool, release or MMLU-Pro file.
-
-    Raises:
-        InputError: unreadable file.
-        RowErrors: a row without id, options or a key among them, or a repeated id.
-    """
-    keys: list[ItemKey] = []
-    faults: list[RowFault] = []
-    seen: set[str] = set()
-    for row in read_table(path):
-        try:
-            key = _item_key(row.values, seen)
-        except ValueError as error:
-            faults.append(RowFault(str(path), row.line, str(error)))
-            continue
-        seen.add(key.item_id)
-        keys.append(key)
-    if faults:
-        raise RowErrors(faults, hint="each row needs an id, its options and the right letter")
-    return keys
-
-
 def read_letters(path: Path, items: Sequence[ItemKey]) -> ScoreTable:
     """Read rows of model, answers: a string of one letter an item, in the order of `items`.
 
@@ -129,23 +92,6 @@ def read_letters(path: Path, items: Sequence[ItemKey]) -> ScoreTable:
     )
 
 
-def key_of(items: Sequence[ItemKey], item_ids: Sequence[str]) -> AnswerKey:
-    """Put the answer key into the order of a board's items.
-
-    Raises:
-        InputError: an item of the board that the file does not hold.
-    """
-    known = {key.item_id: key for key in items}
-    missing = [item_id for item_id in item_ids if item_id not in known]
-    if missing:
-        raise InputError(f"{len(missing)} scored items are not in --items, first {missing[0]!r}")
-    return AnswerKey(
-        item_ids=tuple(item_ids),
-        keys=tuple(known[i].letter for i in item_ids),
-        option_counts=tuple(known[i].options for i in item_ids),
-    )
-
-
 def letters_of(table: ScoreTable, item_ids: Sequence[str]) -> dict[str, Sequence[str]] | None:
     """Put every model's letters into the order of a board's items."""
     if table.letters is None:
@@ -153,40 +99,6 @@ def letters_of(table: ScoreTable, item_ids: Sequence[str]) -> dict[str, Sequence
     place = {item_id: index for index, item_id in enumerate(table.item_ids)}
     chosen = [place[item_id] for item_id in item_ids]
     return {model: [row[c] for c in chosen] for model, row in table.letters.items()}
-
-
-def read_item_ids(path: Path) -> list[str]:
-    """Read the items to keep: a selection.json (`item_ids`), or rows with an item_id.
-
-    Raises:
-        InputError: a file that is neither.
-    """
-    if path.suffix == ".json":
-        document = read_json(path)
-        ids = document.get("item_ids") if isinstance(document, dict) else document
-        if isinstance(ids, list) and all(isinstance(i, str) for i in ids):
-            return ids
-        raise InputError(f"{path}: no list item_ids", hint="`kina select` writes it")
-    rows = read_table(path)
-    ids = [row.values.get("item_id", row.values.get("id")) for row in rows]
-    if not all(isinstance(i, str) for i in ids):
-        raise InputError(f"{path}: a row has no item_id")
-    return ids
-
-
-def read_clusters(path: Path) -> dict[str, str]:
-    """Read rows of item_id, cluster.
-
-    Raises:
-        InputError: a row that lacks one of them.
-    """
-    clusters: dict[str, str] = {}
-    for row in read_table(path):
-        pair = row.values.get("item_id"), row.values.get("cluster")
-        if not all(isinstance(value, str) for value in pair):
-            raise InputError(f"{path}:{row.line}: needs item_id and cluster, both text")
-        clusters[str(pair[0])] = str(pair[1])
-    return clusters
 
 
 def _read_long(rows: Sequence[Row], name: str) -> ScoreTable:
@@ -202,7 +114,19 @@ def _read_long(rows: Sequence[Row], name: str) -> ScoreTable:
     _gather(rows, name, take)
     models = tuple(dict.fromkeys(model for model, _ in cells))
     disciplines = _disciplines(rows, name)
-    return _table(models, disciplines, cells)
+    table = _table(models, disciplines, cells)
+    return replace(table, letters=_single_letters(rows, table))
+
+
+def _single_letters(rows: Sequence[Row], table: ScoreTable) -> dict[str, Sequence[str]] | None:
+    """Return the letters where `kina score` wrote exactly one for each model and item."""
+    given = {(row.values["model"], row.values["item_id"]): row.values.get("letters") for row in rows}
+    if not all(isinstance(letters, list) and len(letters) == 1 for letters in given.values()):
+        return None
+    return {
+        model: tuple((given.get((model, item_id)) or [None])[0] or NO_LETTER for item_id in table.item_ids)
+        for model in table.models
+    }
 
 
 def _read_matrix(rows: Sequence[Row], models: tuple[str, ...], name: str) -> ScoreTable:
@@ -269,22 +193,3 @@ def _score(value: Any, column: str) -> float:
     if not 0 <= score <= 1:
         raise ValueError(f"{column}: {value} is outside [0, 1]")
     return score
-
-
-def _item_key(values: dict[str, Any], seen: set[str]) -> ItemKey:
-    item_id = next((values[name] for name in ID_FIELDS if values.get(name) not in (None, "")), None)
-    options = values.get("options") or values.get("choices")
-    letter = values.get("correct_answer") or values.get("answer")
-    if item_id is None:
-        raise ValueError(f"{' or '.join(ID_FIELDS)}: required")
-    if str(item_id) in seen:
-        raise ValueError(f"item_id: {item_id!r} stands on more than one row")
-    if not isinstance(options, list) or not options:
-        raise ValueError("options: a list required")
-    if len(options) > len(LETTERS):
-        raise ValueError(f"options: {len(options)}, but letters end at {LETTERS[-1]}")
-    letters = [o["key"] if isinstance(o, dict) and "key" in o else LETTERS[i] for i, o in enumerate(options)]
-    if not isinstance(letter, str) or letter not in letters:
-        raise ValueError(f"answer: {letter!r} is not one of {', '.join(letters)}")
-    discipline = values.get("discipline") or values.get("category") or ""
-    return ItemKey(item_id=str(item_id), letter=letter, options=len(options), discipline=str(discipline))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import resources
 
 import pytest
 
@@ -70,6 +71,27 @@ def test_only_some_items(kina, scores, tmp_path):
     (tmp_path / "selection.json").write_text(json.dumps({"item_ids": [f"q{i:03d}" for i in range(50)]}))
     board = json.loads(kina("rank", "--scores", scores, "--only", "selection.json", *FEW, "--json").stdout)
     assert board["items"] == 50
+
+
+def test_a_release_brings_its_key_and_its_version(kina, tmp_path):
+    demo = (resources.files("kina_build") / "data" / "pool.csv").read_text().splitlines()
+    (tmp_path / "pool.csv").write_text("\n".join(demo[:41]))
+    assert kina("import", "pool.csv", "-o", "pool.jsonl").exit_code == 0
+    out = kina("export", "pool.jsonl", "-o", "release", "--name", "demo")
+    assert out.exit_code == 0, out.stderr
+    ids = [json.loads(row)["id"] for row in (tmp_path / "release" / "test.jsonl").read_text().splitlines()]
+    rows = [f"{item_id},,{i % 2},{i % 3 // 2}" for i, item_id in enumerate(ids)]
+    (tmp_path / "scores.csv").write_text("\n".join(["item_id,discipline,a,b", *rows]))
+    board = json.loads(kina("rank", "--scores", "scores.csv", "--release", "release", *FEW, "--json").stdout)
+    record = json.loads((tmp_path / "release" / "release.json").read_text())
+    assert {k: board["dataset"][k] for k in ("name", "version", "content_hash")} == {
+        "name": "demo", "version": "1.0.0", "content_hash": record["content_hash"],
+    }  # fmt: skip
+    assert board["floors"]["chance"] == 0.25
+    assert (
+        "no split 'train'"
+        in kina("rank", "--scores", "scores.csv", "--release", "release", "--split", "train").stderr
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.ranking.pairs import (
+    count_discordant,
     detectable_difference,
-    discordance,
     holm,
     mcnemar_exact,
     mcnemar_mid_p,
@@ -38,7 +38,9 @@ def test_equal_counts_are_no_evidence():
 
 
 def test_discordance_counts_both_ways():
-    assert discordance(np.array([1.0, 1, 0, 0, 1]), np.array([0.0, 1, 1, 0, 0])) == (2, 1)
+    found = count_discordant(np.array([[1.0, 1, 0, 0, 1], [0.0, 1, 1, 0, 0]]))
+    assert (found.only_first[0, 1], found.only_first[1, 0]) == (2, 1)
+    assert found.squared[0, 1] == pytest.approx(3 / 5)
 
 
 def test_holm_by_hand():

@@ -8,18 +8,11 @@ import numpy as np
 import pytest
 
 from kina_build.errors import InputError, RowErrors
-from kina_build.ranking.sources import (
-    key_of,
-    letters_of,
-    read_clusters,
-    read_item_ids,
-    read_items,
-    read_letters,
-    read_scores,
-)
+from kina_build.ranking.itemfiles import key_of, read_clusters, read_item_ids, read_items
+from kina_build.ranking.sources import letters_of, read_letters, read_scores
 
 ROW = {"item_id": "q", "model": "a", "score": 1}
-OTHER = ROW | {"model": "b"}
+OTHER = ROW | {"model": "b", "discipline": "y"}
 
 
 def write(folder, name, text):
@@ -50,6 +43,15 @@ def test_scores_jsonl_and_the_matrix_tell_the_same(tmp_path):
         assert np.array_equal(table.scores, [[1, 0.25], [0.5, np.nan]], equal_nan=True)
 
 
+def test_single_letters_of_kina_score_come_along(tmp_path):
+    one = {"item_id": "q1", "model": "a", "score": 1, "letters": ["B"]}
+    none = {"item_id": "q2", "model": "a", "score": 0, "letters": [None]}
+    table = read_scores(write(tmp_path, "s.jsonl", lines(one, none)))
+    assert table.letters == {"a": ("B", "-")}
+    twice = read_scores(write(tmp_path, "s.jsonl", lines(one, none | {"letters": ["A", "B"]})))
+    assert twice.letters is None
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -58,7 +60,7 @@ def test_scores_jsonl_and_the_matrix_tell_the_same(tmp_path):
         ("m.csv", "item_id,discipline,a\nq1,law,1\nq1,law,0\n", "m.csv:3: item_id: 'q1' stands on more"),
         ("s.jsonl", lines(ROW, ROW | {"score": 0}), "s.jsonl:2: model 'a' has a second score"),
         ("s.jsonl", lines(ROW | {"model": ""}), "s.jsonl:1: model: text required"),
-        ("s.jsonl", lines(ROW | {"discipline": "x"}, OTHER | {"discipline": "y"}), "s.jsonl:2: discipline: 'y', but 'x'"),
+        ("s.jsonl", lines(ROW | {"discipline": "x"}, OTHER), "s.jsonl:2: discipline: 'y', but 'x'"),
         ("m.csv", "name,a\nq1,1\n", "neither scores.jsonl nor a score matrix"),
         ("m.csv", "item_id,discipline\nq1,law\n", "neither scores.jsonl nor a score matrix"),
         ("m.csv", "item_id,discipline,a\n", "no rows below the header"),

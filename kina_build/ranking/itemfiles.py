@@ -1,0 +1,122 @@
+"""Item files as a ranking needs them: keys, items to rank on, clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from kina_build.errors import InputError, RowErrors, RowFault
+from kina_build.items.model import LETTERS
+from kina_build.jsonl import read_json
+from kina_build.ranking.floors import AnswerKey
+from kina_build.tables import read_table
+
+ID_FIELDS = ("item_id", "id", "question_id")
+"""Where item files keep the id: pools, releases, MMLU-Pro."""
+
+
+class ItemKey(BaseModel):
+    """What a ranking needs of an item: the right letter, options, discipline."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    item_id: str
+    letter: str
+    options: int
+    discipline: str = ""
+
+
+def read_items(path: Path) -> list[ItemKey]:
+    """Read the key, option count and discipline of each item of a pool, release or MMLU-Pro file.
+
+    Raises:
+        InputError: unreadable file.
+        RowErrors: a row without id, options or a key among them, or a repeated id.
+    """
+    keys: list[ItemKey] = []
+    faults: list[RowFault] = []
+    seen: set[str] = set()
+    for row in read_table(path):
+        try:
+            key = _item_key(row.values, seen)
+        except ValueError as error:
+            faults.append(RowFault(str(path), row.line, str(error)))
+            continue
+        seen.add(key.item_id)
+        keys.append(key)
+    if faults:
+        raise RowErrors(faults, hint="each row needs an id, its options and the right letter")
+    return keys
+
+
+def key_of(items: Sequence[ItemKey], item_ids: Sequence[str]) -> AnswerKey:
+    """Put the answer key into the order of a board's items.
+
+    Raises:
+        InputError: an item of the board that the file does not hold.
+    """
+    known = {key.item_id: key for key in items}
+    missing = [item_id for item_id in item_ids if item_id not in known]
+    if missing:
+        raise InputError(f"{len(missing)} scored items are not in --items, first {missing[0]!r}")
+    return AnswerKey(
+        item_ids=tuple(item_ids),
+        keys=tuple(known[i].letter for i in item_ids),
+        option_counts=tuple(known[i].options for i in item_ids),
+    )
+
+
+def read_item_ids(path: Path) -> list[str]:
+    """Read the items to keep: a selection.json (`item_ids`), or rows with an item_id.
+
+    Raises:
+        InputError: a file that is neither.
+    """
+    if path.suffix == ".json":
+        document = read_json(path)
+        ids = document.get("item_ids") if isinstance(document, dict) else document
+        if isinstance(ids, list) and all(isinstance(i, str) for i in ids):
+            return ids
+        raise InputError(f"{path}: no list item_ids", hint="`kina select` writes it")
+    rows = read_table(path)
+    ids = [row.values.get("item_id", row.values.get("id")) for row in rows]
+    if not all(isinstance(i, str) for i in ids):
+        raise InputError(f"{path}: a row has no item_id")
+    return ids
+
+
+def read_clusters(path: Path) -> dict[str, str]:
+    """Read rows of item_id, cluster.
+
+    Raises:
+        InputError: a row that lacks one of them.
+    """
+    clusters: dict[str, str] = {}
+    for row in read_table(path):
+        pair = row.values.get("item_id"), row.values.get("cluster")
+        if not all(isinstance(value, str) for value in pair):
+            raise InputError(f"{path}:{row.line}: needs item_id and cluster, both text")
+        clusters[str(pair[0])] = str(pair[1])
+    return clusters
+
+
+def _item_key(values: dict[str, Any], seen: set[str]) -> ItemKey:
+    item_id = next((values[name] for name in ID_FIELDS if values.get(name) not in (None, "")), None)
+    options = values.get("options") or values.get("choices")
+    letter = values.get("correct_answer") or values.get("answer")
+    if item_id is None:
+        raise ValueError(f"{' or '.join(ID_FIELDS)}: required")
+    if str(item_id) in seen:
+        raise ValueError(f"item_id: {item_id!r} stands on more than one row")
+    if not isinstance(options, list) or not options:
+        raise ValueError("options: a list required")
+    if len(options) > len(LETTERS):
+        raise ValueError(f"options: {len(options)}, but letters end at {LETTERS[-1]}")
+    letters = [o["key"] if isinstance(o, dict) and "key" in o else LETTERS[i] for i, o in enumerate(options)]
+    if not isinstance(letter, str) or letter not in letters:
+        raise ValueError(f"answer: {letter!r} is not one of {', '.join(letters)}")
+    discipline = values.get("discipline") or values.get("category") or ""
+    return ItemKey(item_id=str(item_id), letter=letter, options=len(options), discipline=str(discipline))
