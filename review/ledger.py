@@ -7,8 +7,6 @@ anchor (count and hash of the head), and `verify` holds the ledger against it.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import operator
 import re
 import sqlite3
@@ -20,6 +18,7 @@ from typing import Any
 
 from kina_build.errors import InputError, Refusal
 from kina_build.progress import Progress, silent
+from review.chain import Head, chain
 from review.records import EntryKind, LedgerEntry
 
 FORMAT = "kina-ledger/1"
@@ -28,7 +27,6 @@ WAIT_S = 60.0
 REPORT_EVERY = 10_000
 
 COLUMNS = tuple(name for name in LedgerEntry.model_fields if name != "hash")
-ANCHOR = re.compile(r"ledger-head:(\d+):([0-9a-f]{64})")
 
 SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -49,17 +47,6 @@ CREATE TRIGGER meta_never_changes BEFORE UPDATE ON meta
 CREATE TRIGGER meta_never_goes BEFORE DELETE ON meta
   BEGIN SELECT RAISE(ABORT, 'ledger settings never go'); END;
 """
-
-
-@dataclass(frozen=True)
-class Head:
-    """Where a ledger ends: enough to notice later that it was cut or rewritten."""
-
-    count: int
-    hash: str
-
-    def __str__(self) -> str:
-        return f"ledger-head:{self.count}:{self.hash}"
 
 
 @dataclass(frozen=True)
@@ -251,23 +238,6 @@ def create_ledger(path: Path, currency: str, key_check: str) -> Ledger:
     except sqlite3.Error as error:
         raise _fault(str(path), error) from None
     return Ledger(connection, str(path))
-
-
-def chain(before: str, values: Sequence[Any]) -> str:
-    """Return the hash of a line: sha256 over the hash before it and its values as canonical JSON."""
-    return hashlib.sha256(f"{before}\n{encode(values)}".encode()).hexdigest()
-
-
-encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-"""Canonical JSON of a line: only texts and whole numbers, so equal lines give equal bytes.
-
-Made once: a fresh encoder a line would double the time of `verify`.
-"""
-
-
-def find_anchors(text: str) -> list[Head]:
-    """Find the anchors that a statement, report or payment file carries."""
-    return [Head(int(count), digest) for count, digest in ANCHOR.findall(text)]
 
 
 def _genesis(currency: str, key_check: str) -> str:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from kina_build.errors import Refusal
 from kina_build.jsonl import canonical
-from review.ledger import Head, Holding, Ledger, PayKey, create_ledger, open_ledger
+from review.chain import Head
+from review.ledger import Holding, Ledger, PayKey, create_ledger, open_ledger
 from review.payees import PayeeBook, begin_book, book_path, check_book, read_book, write_book
 from review.records import Award, EntryKind, LedgerEntry
 from review.screening import EARNS_NOTHING

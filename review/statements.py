@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from review.ledger import Head
+from review.chain import Head
 from review.money import format_amount
 from review.records import LedgerEntry
 

@@ -14,7 +14,7 @@ from kina_build.cli.console import Console
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from review.ledger import Head
+    from review.chain import Head
     from review.statements import Statement
 
 LedgerFile = Annotated[Path, typer.Option("--ledger", help="Ledger that `kina review settle` posts to.")]
@@ -53,7 +53,7 @@ def verify(run: Run, ledger: LedgerFile, against: Against = None) -> None:
 def _anchors(paths: Sequence[Path]) -> list[Head]:
     from kina_build.errors import InputError
     from kina_build.jsonl import read_text
-    from review.ledger import find_anchors
+    from review.chain import find_anchors
 
     found: list[Head] = []
     for path in paths:

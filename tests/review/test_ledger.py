@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from kina_build.errors import InputError, Refusal
-from review.ledger import COLUMNS, Head, Ledger, create_ledger, find_anchors, open_ledger
+from review.chain import Head, find_anchors
+from review.ledger import COLUMNS, Ledger, create_ledger, open_ledger
 from review.posting import post_to, preview
 from tests.review.stories import review, rule, settled
 
