@@ -21,7 +21,8 @@ from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
 from review.eligibility import Eligibility
 from review.records import Assignment, Reviewer
-from review.roster import FORBIDDEN, PER_ITEM, Roster
+from review.roster import FORBIDDEN, Roster
+from review.rubric import REVIEWS_PER_ITEM
 from review.shortage import Shortage, explain_shortage
 
 Slot = tuple[str, str]
@@ -88,7 +89,7 @@ def assign_reviewers(
         on_progress(done, len(order))
     _level(roster)
     lacking = [item for item in order if roster.lacks(item) > 0]
-    shortages = explain_shortage(lacking, order, eligibility, limits, PER_ITEM) if lacking else ()
+    shortages = explain_shortage(lacking, order, eligibility, limits, REVIEWS_PER_ITEM) if lacking else ()
     hopeless = {item_id for shortage in shortages for item_id in shortage.item_ids}
     return Plan(
         assignments=_collect(roster, people, kept, seed),

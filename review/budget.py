@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from kina_build.errors import Refusal
 from review.money import format_amount
-from review.screening import REVIEWS_PER_ITEM
+from review.rubric import REVIEWS_PER_ITEM
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from pydantic import BeforeValidator
 
 from kina_build.errors import InputError, Refusal
 from review.records import Id, Record, Score
-from review.rubric import ReviewRules
-from review.screening import REVIEWS_PER_ITEM
+from review.rubric import REVIEWS_PER_ITEM, ReviewRules
 from review.words import read_word
 
 Effort = Literal["H", "L"]

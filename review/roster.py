@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from kina_build.items.model import Item
 from review.eligibility import Eligibility
+from review.rubric import REVIEWS_PER_ITEM
 
-PER_ITEM = 2
-"""Reviews an item (paper, section 3.2)."""
 FORBIDDEN = 1 << 13
 """Meetings from here on mean: these two must never share an item."""
 MEETING = 1 << 40
@@ -42,7 +41,7 @@ class Roster:
 
     def lacks(self, item: Item) -> int:
         """Return how many reviewers an item still needs."""
-        return PER_ITEM - len(self.given[item.item_id]) - self.departed[item.item_id]
+        return REVIEWS_PER_ITEM - len(self.given[item.item_id]) - self.departed[item.item_id]
 
     def candidates(self, item: Item) -> NDArray[np.int64]:
         """Return who may get an item: eligible, and never had it before."""

@@ -23,6 +23,9 @@ Share = Annotated[Decimal, Field(ge=0, le=1)]
 Amount = Annotated[Decimal, Field(ge=0)]
 """Money in major units, such as 2.00."""
 
+REVIEWS_PER_ITEM = 2
+"""The tournament is between two (paper, section 3.2)."""
+
 TOP_RATING = 4
 """Ratings and grades run from 0 to this on every criterion (paper, App. C)."""
 

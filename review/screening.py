@@ -9,9 +9,7 @@ from datetime import datetime
 
 from kina_build.errors import Refusal
 from review.records import Reason, Review, SetAside
-
-REVIEWS_PER_ITEM = 2
-"""The tournament is between two (paper, section 3.2)."""
+from review.rubric import REVIEWS_PER_ITEM
 
 ABSENCE: tuple[Reason, ...] = ("forged_author", "late", "draft", "skipped", "cancelled", "missing")
 """Why a reviewer has no review on an item; with several rows, the first of these is named."""

@@ -14,8 +14,8 @@ from review.contest import Outcome, compare_audited, print_score
 from review.grading import average_grades, score_of
 from review.payrules import check_rules, rule_at
 from review.records import Award, Contest, ContestStatus, Finding, Grade, PayRule, Reason, Review, SetAside
-from review.rubric import ReviewRules
-from review.screening import REVIEWS_PER_ITEM, Desk, screen
+from review.rubric import REVIEWS_PER_ITEM, ReviewRules
+from review.screening import Desk, screen
 
 
 @dataclass(frozen=True)
