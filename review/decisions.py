@@ -11,8 +11,7 @@ from fractions import Fraction
 
 from kina_build.errors import InputError
 from review.records import Decision, Finding, Review
-from review.rubric import CRITERION_NAMES, ReviewRules, weighted
-from review.screening import REVIEWS_PER_ITEM
+from review.rubric import CRITERION_NAMES, REVIEWS_PER_ITEM, ReviewRules, weighted
 from review.words import Verdict
 
 STRICTNESS: tuple[Verdict, ...] = ("accept", "revise", "reject")
