@@ -13,6 +13,8 @@ def show_leaderboard(report: dict[str, Any], console: Console) -> None:
     models, items = report["models"], report["items"]
     tiers = len({s["tier"] for s in report["standings"]})
     console.line(f"{models} models on {items} items: {tiers} tier{'s' if tiers != 1 else ''}")
+    if report["dataset"]:
+        console.line("{name} {version}, content {content_hash}".format(**report["dataset"]))
     console.table(
         "",
         ["tier", f"rank set, {level} all rows", f"{level} this row", "model", "accuracy", "low", "high"],
