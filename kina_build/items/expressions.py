@@ -33,6 +33,12 @@ TOLERANCE = 1e-12
 
 HINT = re.compile(r"[\d\\^√π½⅓¼¾²³]")
 """What a text without any of these cannot be: a number or a formula worth reading."""
+SPELLED = re.compile("[⁰¹²³⁴-⁹⁺⁻⁽⁾ⁿⁱ¼½¾⅐-⅞√π≤≥]")
+FOREIGN = re.compile(r"[\"#&?@`°:]")
+"""Characters that no number or formula has."""
+WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}")
+MOST_WORDS = 3
+"""Words outside LaTeX commands beyond which a text is prose: quicker than finding out by parsing."""
 AMBIGUOUS = re.compile(
     r"\d\s*%?\s*[-–]\s*[\d.,]+\s*%?(?![\d.,%\s]*[-+*/^=])$"  # 45%-50% is a range
     r"|\^\{?[0o]\b|\d\s*\(\d|(?<![A-Za-z\\])[^\W\d_]\("  # 30^0 are degrees, 2(1/2) is 2.5, f(2) is no product
@@ -101,6 +107,8 @@ def read_formula(text: str) -> Formula | None:
         return None
     if PLAIN.fullmatch(text):
         return Formula((), (Fraction(text),), plain=True)
+    if FOREIGN.search(text) or len(WORD.findall(text)) > MOST_WORDS:
+        return None
     markup = fold_markup(text)
     if AMBIGUOUS.search(markup):
         return None
@@ -146,7 +154,7 @@ def _tokenise(text: str) -> list[str]:
 
 def _spell_out(text: str) -> str:
     """Write superscripts and fraction characters in plain signs."""
-    if text.isascii():
+    if text.isascii() or not SPELLED.search(text):
         return text
     out: list[str] = []
     for char in text:
