@@ -125,9 +125,9 @@ def item_features(cards: Cards, place: Place) -> NDArray[np.float64]:
     return np.column_stack([raw, typical, length, limits]).astype(float)
 
 
-def pair_features(cards: Cards, one: NDArray[np.int64], two: NDArray[np.int64]) -> NDArray[np.float32]:
+def pair_features(cards: Cards, one: NDArray[np.int64], two: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the features of pairs, shape (pairs, PAIR_FEATURES); only the pairs given are looked at."""
-    table = np.empty((len(one), len(PAIR_FEATURES)), dtype=np.float32)
+    table = np.empty((len(one), len(PAIR_FEATURES)))
     for start in range(0, len(one), PAIRS_AT_ONCE):
         part = slice(start, start + PAIRS_AT_ONCE)
         table[part] = _features(cards, one[part], two[part])

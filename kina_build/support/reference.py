@@ -188,10 +188,11 @@ def _list_rows(cards: Cards, places: Sequence[Place], domains: Sequence[Domain])
             alignment_lower=domain.alignment_lower[at],
             centrality=domain.compared.centrality[at],
             centrality_lower=domain.compared.centrality_lower[at],
-            in_bank=bool(np.isin(row, domain.bank)),
+            in_bank=row in members,
             reason=domain.reasons[at],
         )
         for domain in domains
+        for members in [set(domain.bank.tolist())]
         for at, row in enumerate(domain.place.rows)
     }
     left = {
@@ -199,7 +200,8 @@ def _list_rows(cards: Cards, places: Sequence[Place], domains: Sequence[Domain])
         for place in places
         for row in place.rows
     }
-    return [(left | done)[item_id] for item_id in sorted(left)]
+    rows = left | done
+    return [rows[item_id] for item_id in sorted(rows)]
 
 
 def _lay_matrix(cards: Cards, domains: Sequence[Domain]) -> SupportMatrix:

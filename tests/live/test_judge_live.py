@@ -22,7 +22,7 @@ from kina_build.support.anchors import Anchor, write_anchors
 from kina_build.support.matrix import read_support
 from kina_build.support.ratings import read_ratings
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(1400)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(2400)]
 
 TOPICS = (
     *("inertia", "friction", "momentum", "gravity", "torque", "lenses", "mirrors", "prisms", "sound"),
@@ -97,12 +97,12 @@ def logged(path: Path) -> list[dict[str, Any]]:
 
 def test_a_killed_judge_is_resumed_without_repeating_a_call(model_server: str, folder: Path) -> None:
     log = folder / "support.npz.calls.jsonl"
-    plan = json.loads(support(folder, model_server, "--dry-run").communicate(timeout=200)[0])
+    plan = json.loads(support(folder, model_server, "--dry-run").communicate(timeout=600)[0])
     assert ITEMS <= plan["calls"] <= 2 * ITEMS
     assert plan["pairs"] < ITEMS * len(TOPICS) / 4
 
     process = support(folder, model_server)
-    deadline = time.monotonic() + 500
+    deadline = time.monotonic() + 600
     while len(logged(log)) < 12 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.2)
     process.send_signal(signal.SIGKILL)
@@ -112,7 +112,7 @@ def test_a_killed_judge_is_resumed_without_repeating_a_call(model_server: str, f
     assert not (folder / "support.npz").exists()
     assert not (folder / "ratings.jsonl").exists()
 
-    out, err = support(folder, model_server).communicate(timeout=800)
+    out, err = support(folder, model_server).communicate(timeout=900)
     after = logged(log)
     assert after[: len(before)] == before
     keys = [reply["key"] for reply in after if reply["status"] in ("ok", "truncated")]
@@ -127,7 +127,7 @@ def test_a_killed_judge_is_resumed_without_repeating_a_call(model_server: str, f
     matrix = read_support(folder / "support.npz")
     assert matrix.levels.shape == (ITEMS, len(TOPICS))
 
-    again, said = support(folder, model_server, "--force").communicate(timeout=200)
+    again, said = support(folder, model_server, "--force").communicate(timeout=600)
     assert json.loads(again) == report
     assert "0 calls made now" in said
     assert logged(log) == after
