@@ -348,9 +348,9 @@ def _blocked(plan: Plan, output: Path) -> dict[str, Any]:
     return {
         "release": output.name,
         "written": False,
-        "items": len(plan.admission.items),
+        "items": sum(map(len, plan.items.values())),
         "gates": [fault.model_dump(mode="json") for fault in plan.faults],
-        "withheld": [one.model_dump() for one in plan.admission.withheld],
+        "withheld": [one.model_dump() for one in plan.withheld],
     }
 
 

@@ -13,7 +13,7 @@ from kina_build.items.model import Item
 from kina_build.release.draw import natural
 from kina_build.release.gates import letter_counts
 from kina_build.release.plan import Past, Plan
-from kina_build.release.record import Earlier, Letters, ReleaseRecord, SplitCount
+from kina_build.release.record import Earlier, ReleaseRecord, SplitCount
 from kina_build.release.rows import PATH_SEPARATOR, Row, hide_answer, to_row
 from kina_build.release.versions import (
     FIRST,
@@ -62,7 +62,7 @@ def build_release(plan: Plan, rules: ReleaseRules = ReleaseRules()) -> Release:
     version = choose_version(request.version, past, difference)
     content = content_hash(row for rows in public.values() for row in rows)
     canary = make_canary(request.name, version, content)
-    items = plan.admission.items
+    items = [item for kept in plan.items.values() for item in kept]
     record = ReleaseRecord(
         name=request.name,
         title=" ".join(request.title.split()) or request.name,
@@ -78,9 +78,9 @@ def build_release(plan: Plan, rules: ReleaseRules = ReleaseRules()) -> Release:
         counts={split: count_split(kept, split in request.private) for split, kept in plan.items.items()},
         licenses=_count(item.license or "" for item in items),
         languages=_count(item.language or "" for item in items),
-        letters=_letters(plan),
+        letters=plan.letters,
         provenance=plan.provenance,
-        withheld=plan.admission.withheld,
+        withheld=tuple(plan.withheld),
         exemptions=tuple(plan.exemptions),
         taken_down=dict(sorted(plan.taken_down.items())),
         retired=retire(past, public),
@@ -146,15 +146,6 @@ def retire(past: Past | None, public: Rows) -> dict[str, str]:
     left = {row.id: row_hash(row) for rows in past.rows.values() for row in rows if row.id not in present}
     gone = left | {item_id: content for item_id, content in retired.items() if item_id not in present}
     return {item_id: gone[item_id] for item_id in sorted(gone, key=natural)}
-
-
-def _letters(plan: Plan) -> Letters:
-    shuffled = plan.request.shuffle
-    return Letters(
-        shuffled=shuffled,
-        kept={one.item.item_id: one.kept for one in plan.letterings if one.kept and shuffled},
-        rewritten=tuple(one.item.item_id for one in plan.letterings if one.rewritten),
-    )
 
 
 def _earlier(past: Past | None, difference: Difference | None) -> Earlier | None:

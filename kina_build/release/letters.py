@@ -22,8 +22,8 @@ class Lettering:
     item: Item
     kept: str = ""
     """Why the order was left as it is; empty where it was drawn."""
-    rewritten: int = 0
-    """Texts in which a letter was carried along."""
+    rewritten: bool = False
+    """A letter was carried along in a text."""
 
 
 def assign_letters(item: Item, *, seed: int, shuffle: bool = True) -> Lettering:
@@ -42,8 +42,8 @@ def assign_letters(item: Item, *, seed: int, shuffle: bool = True) -> Lettering:
         "correct_answer": renamed.get(item.correct_answer, item.correct_answer),
         "explanation": item.explanation and rename(item.explanation, renamed),
     }
-    rewritten = sum(rename(text, renamed) != text for text in _texts(item))
-    return Lettering(item.model_copy(update=changed), reason, rewritten)
+    lettered = item.model_copy(update=changed)
+    return Lettering(lettered, reason, sorted(_texts(lettered)) != sorted(_texts(item)))
 
 
 def draw_order(item: Item, seed: int) -> list[int]:

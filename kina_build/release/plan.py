@@ -11,7 +11,7 @@ from kina_build.progress import Progress, silent
 from kina_build.release.admission import Admission
 from kina_build.release.gates import Draft, exempt, find_faults
 from kina_build.release.letters import Lettering, assign_letters
-from kina_build.release.record import Exemption, GateFault, Provenance, ReleaseRecord
+from kina_build.release.record import Exemption, GateFault, Letters, Provenance, ReleaseRecord, Withheld
 from kina_build.release.rows import Row
 from kina_build.release.splits import SPLITS, assign_splits
 from kina_build.release.versions import Version
@@ -56,14 +56,14 @@ class Plan:
     """A release before it is made, and the gates that stand in its way."""
 
     request: Request
-    admission: Admission
+    withheld: Sequence[Withheld]
     provenance: Provenance
     taken_down: Mapping[str, str]
     """Ids withdrawn, over all versions, and why."""
     past: Past | None
     items: Mapping[str, Sequence[Item]]
     """By split, in natural order of ids, with final letters."""
-    letterings: Sequence[Lettering]
+    letters: Letters
     faults: Sequence[GateFault]
     """Gates that fired and were not let pass; a plan that has any is not carried out."""
     exemptions: Sequence[Exemption]
@@ -110,12 +110,20 @@ def plan_release(
     faults, exemptions = exempt(find_faults(draft, item_rules, on_progress), request.allowed)
     return Plan(
         request=request,
-        admission=admission,
+        withheld=admission.withheld,
         provenance=provenance,
         taken_down=taken_down or {},
         past=past,
         items=items,
-        letterings=letterings,
+        letters=_summarise(letterings, request.shuffle),
         faults=faults,
         exemptions=exemptions,
+    )
+
+
+def _summarise(letterings: Sequence[Lettering], shuffled: bool) -> Letters:
+    return Letters(
+        shuffled=shuffled,
+        kept={one.item.item_id: one.kept for one in letterings if one.kept and shuffled},
+        rewritten=tuple(one.item.item_id for one in letterings if one.rewritten),
     )

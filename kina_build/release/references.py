@@ -89,11 +89,15 @@ def rename(text: str, renamed: Mapping[str, str]) -> str:
         letters = LETTER.sub(lambda one: renamed.get(one[0], one[0]), found["list"])
         return found[0][:start] + letters + found[0][end:]
 
+    if not LETTER.search(text):  # nearly every text
+        return text
     return (PAIRED if PAIRED.fullmatch(text) else CUED).sub(carry, text)
 
 
 def _named(answer: str) -> set[str]:
     """Return the letters an option seems to name as options."""
+    if not LETTER.search(answer):
+        return set()
     found = PAIRED.fullmatch(answer) or CUED.search(answer)
     if found:
         return set(LETTER.findall(found["list"]))

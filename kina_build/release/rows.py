@@ -49,6 +49,9 @@ class Row(BaseModel):
 OPTIONAL = ("material", "language", "explanation", "option_explanations")
 """Columns that a release has only if one of its rows fills them."""
 
+EXTRAS = ("explanation", "question_source", "question_material", "license", "language")
+"""Fields of an item beyond KINA's own that its JSON carries where they are given."""
+
 
 class Answer(BaseModel):
     """The part of a row that is kept apart where answers are private."""
@@ -149,8 +152,11 @@ def to_kina(item: Item) -> dict[str, Any]:
         "index": int(item.item_id) if counted else item.item_id,
         "discipline": PATH_SEPARATOR.join(item.path),
         "question": item.question,
-        "options": [option.model_dump(exclude_none=True) for option in item.options],
+        "options": [_given(option, ("key", "answer", "explanation", "source")) for option in item.options],
         "correct_answer": item.correct_answer or None,
     }
-    names = {"explanation", "question_source", "question_material", "license", "language"}
-    return entry | item.model_dump(include=names, exclude_none=True)
+    return entry | _given(item, EXTRAS)
+
+
+def _given(record: Item | Option, names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(record, name)) is not None}

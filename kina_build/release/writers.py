@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from kina_build.errors import InputError
 from kina_build.items.model import Item
-from kina_build.jsonl import write_records, writing
+from kina_build.jsonl import writing
 from kina_build.release.names import parquet_file, rows_file
 from kina_build.release.rows import Row, to_kina
 
@@ -24,10 +24,12 @@ ROW_GROUP = 10_000
 
 def write_rows(folder: Path, rows: Mapping[str, Sequence[Row]], names: Sequence[str]) -> None:
     """Write each split as {split}.jsonl and data/{split}.parquet, all with the same columns."""
+    wanted = set(names)
     for split, kept in rows.items():
-        records = [row.model_dump(mode="json", include=set(names)) for row in kept]
-        write_records(folder / rows_file(split), records)
-        write_parquet(folder / parquet_file(split), records, names)
+        with writing(folder / rows_file(split)) as out:
+            for row in kept:
+                out.write(row.model_dump_json(include=wanted).encode() + b"\n")
+        write_parquet(folder / parquet_file(split), kept, names)
 
 
 def write_kina(path: Path, items: Iterable[Item]) -> None:
@@ -40,7 +42,7 @@ def write_kina(path: Path, items: Iterable[Item]) -> None:
         out.write(b"\n]\n")
 
 
-def write_parquet(path: Path, records: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
+def write_parquet(path: Path, rows: Sequence[Row], names: Sequence[str]) -> None:
     """Write rows as parquet by pyarrow alone, so that every version of datasets reads it.
 
     Files that datasets writes itself carry its feature descriptions, which older versions
@@ -49,7 +51,15 @@ def write_parquet(path: Path, records: Sequence[dict[str, Any]], names: Sequence
     import pyarrow.parquet as pq
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(to_table(records, names), path, row_group_size=ROW_GROUP)
+    tables = (
+        to_table({name: [getattr(row, name) for row in rows[start : start + ROW_GROUP]] for name in names})
+        for start in range(0, len(rows), ROW_GROUP)
+    )
+    first = next(tables)
+    with pq.ParquetWriter(path, first.schema) as writer:
+        writer.write_table(first)
+        for table in tables:
+            writer.write_table(table)
 
 
 def read_parquet(path: Path) -> list[Row]:
@@ -69,17 +79,15 @@ def read_parquet(path: Path) -> list[Row]:
         raise InputError(f"{path}: not rows of a release: {error}") from None
 
 
-def to_table(records: Sequence[dict[str, Any]], names: Sequence[str]) -> pa.Table:
+def to_table(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
     """Make a table with one type a column; a column of mixed kinds becomes text.
 
     Args:
-        records: one dictionary a row; a missing value is null.
-        names: the columns, in order.
+        columns: values by name; None is null.
     """
     import pyarrow as pa
 
-    arrays = [_array(name, [record.get(name) for record in records]) for name in names]
-    return pa.table(arrays, names=list(names))
+    return pa.table([_array(name, list(values)) for name, values in columns.items()], names=list(columns))
 
 
 def _array(name: str, values: list[Any]) -> pa.Array:

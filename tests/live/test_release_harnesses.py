@@ -17,6 +17,8 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 ASKED = 30
 """Questions that models are asked: enough to see every kind of reply, few enough for a CPU."""
 REPLY_TOKENS = 48
+MODEL = "smollm2"
+"""The server holds one model, whatever it is called."""
 SUBJECTS = ("anatomy", "astronomy", "virology", "nutrition")
 RELEASES = ("demo", "redux")
 
@@ -238,11 +240,11 @@ def compare(
 
 
 def test_lm_eval_and_kina_score_mark_the_same_replies_alike(
-    release: Path, lm_eval: Tool, model_server: Any, tmp_path: Path
+    release: Path, lm_eval: Tool, model_server: str, tmp_path: Path
 ) -> None:
     import re
 
-    address = f"model={model_server.model},base_url={model_server.base_url}/chat/completions,num_concurrent=1"
+    address = f"model={MODEL},base_url={model_server}/chat/completions,num_concurrent=1"
     model = ("--model", "local-chat-completions", "--model_args", address, "--apply_chat_template")
     short = ("--gen_kwargs", f"max_gen_toks={REPLY_TOKENS}")
     score, samples = lm_eval_run(lm_eval, release, tmp_path, "gen", *model, *short)
@@ -255,13 +257,13 @@ def test_lm_eval_and_kina_score_mark_the_same_replies_alike(
 
 
 def test_inspect_and_kina_score_mark_the_same_replies_alike(
-    release: Path, model_server: Any, tmp_path: Path
+    release: Path, model_server: str, tmp_path: Path
 ) -> None:
     import re
 
     tool = install("inspect-ai", ["inspect-ai==0.3.*", "openai"])
     task = release / "harness" / "inspect_ai" / f"{release.name}.py"
-    name = f"openai-api/local/{model_server.model}"
+    name = f"openai-api/local/{MODEL}"
     shape = (
         "--limit",
         str(ASKED),
@@ -273,7 +275,7 @@ def test_inspect_and_kina_score_mark_the_same_replies_alike(
         "1",
     )
     quiet = ("--display", "none", "--log-dir", "logs", "--log-format", "json")
-    address = {"LOCAL_BASE_URL": model_server.base_url, "LOCAL_API_KEY": "none"}
+    address = {"LOCAL_BASE_URL": model_server, "LOCAL_API_KEY": "none"}
     tool.run("inspect", "eval", task, "--model", name, *shape, *quiet, cwd=tmp_path, **address)
     log = json.loads(next((tmp_path / "logs").glob("*.json")).read_text())
     assert log["status"] == "success"

@@ -243,8 +243,8 @@ def test_kina_json_comes_back_equal_up_to_letters(kina: Kina, tmp_path: Path) ->
     [
         (
             "test.jsonl",
-            '"answer_index": 0',
-            '"answer_index": 1',
+            '"answer_index":0',
+            '"answer_index":1',
             {"files", "rows", "identity", "copies", "croissant"},
         ),
         ("README.md", "items: 40", "items: 41", {"files", "card"}),

@@ -107,7 +107,7 @@ def letter_range(given: Any, expected: Any) -> None:
 
 
 def mixed_types(given: Any, expected: Any) -> None:
-    table = to_table(given["rows"], list(given["rows"][0]))
+    table = to_table({name: [row.get(name) for row in given["rows"]] for name in given["rows"][0]})
     column = next(name for name in table.column_names if name != "id")
     assert str(table.schema.field(column).type) == expected["column_type"]
     assert table.column(column).to_pylist() == expected["values"]

@@ -110,7 +110,7 @@ def test_explanations_follow_the_letters(make_item: MakeItem) -> None:
         if made.item.options[0].answer == "wood"
     )
     assert new.item.explanation == "Option A floats, so the answer is B."
-    assert new.rewritten == 1
+    assert new.rewritten
 
 
 @pytest.mark.parametrize(
