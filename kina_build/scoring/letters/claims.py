@@ -44,7 +44,7 @@ FILLERS = (
 
 _GLUE = rf"[{BOX_OPEN}\s:：,，;$>→=≈\-–—・.{OPENERS}]"
 _UPPER = rf"(?P<upper>[A-ZАВСЕНІЈКМОРЅТХУΑΒΕΗΙΚΜΝΟΡΤΧΥΖ])(?![^\W{UNSPACED}{NATIVE}])(?![-+#^]\w|[+#])"
-_LOWER_END = rf"(?=\s*(?:$|[\n.,;:!?。，；：{CLOSERS}{BOX_CLOSE}–—-]|{REASON}(?!\w)|[\u3040-\u9fff]))"
+_LOWER_END = rf"(?=\s*(?:$|[\n.,;:!?。，；：{CLOSERS}{BOX_CLOSE}–—-]|[\u3040-\u9fff])|\s+{REASON}(?!\w))"
 _LOWER = rf"(?P<lower>[a-z{NATIVE}аеосБГДбгдΓΔ]){_LOWER_END}(?![{MARKS}])"
 _OTHER = r"(?P<run>[A-Z]{2,5})(?!\w)|(?P<number>\d{1,3})(?![\w%°]|[.,]\d)"
 _AT_ONCE = re.compile(rf"{_GLUE}{{0,12}}(?:{_UPPER}|{_LOWER}|{_OTHER})")

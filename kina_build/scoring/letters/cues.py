@@ -10,7 +10,8 @@ from kina_build.scoring.letters.patterns import listed
 
 ANSWER_NOUNS = listed(
     r"""
-    answer · answers · ans · antwort · lösung · réponse · reponse · respuesta · resposta · risposta ·
+    answer(?:answer){0,2} · answers · ans · antwort · lösung · réponse · reponse · respuesta · resposta ·
+    risposta ·
     antwoord · svar · svaret · odpowiedź · odpowiedz · odpověď · odpoveď · ответ · відповідь · отговор ·
     адказ · одговор · odgovor · cevap · cevabı · yanıt · cavab · jawaban · jawabannya · jawapan ·
     đáp án · câu trả lời · trả lời · απάντηση · răspuns · răspunsul · raspuns · válasz · vastaus ·

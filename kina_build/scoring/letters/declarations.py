@@ -3,19 +3,16 @@ r"""Explicit declarations: "Answer: C", "the correct option is C", "\boxed{C}", 
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import Literal
 
 from kina_build.scoring.letters import cues, denials
 from kina_build.scoring.letters.clean import BOX_CLOSE, BOX_OPEN
 from kina_build.scoring.letters.mentions import NATIVE
 from kina_build.scoring.letters.patterns import (
     CLOSERS,
-    COMBINATIONS_KEPT,
     OPENERS,
-    UNSPACED,
     Cues,
     any_of,
     listed,
@@ -29,6 +26,9 @@ MIDDLE = 60
 
 SENTENCE = 70
 """Characters before a cue searched for an "if"."""
+
+OPTION_REACH = 30
+"""Characters before "correct" in which the word for an option may begin."""
 
 LAST_CUES = 64
 """Cues read at most: in a reply that announces its answer more often, the last ones count."""
@@ -52,9 +52,20 @@ SUPPOSING = (
 )
 """Words that make a declaration behind them in the sentence no declaration."""
 
-_TABLES = tuple(map(Cues, (cues.ANSWER_NOUNS, cues.OPTION_NOUNS, cues.RIGHT, HEADINGS, cues.PICKS)))
+_NOUNS = Cues(cues.ANSWER_NOUNS)
+_RIGHT = Cues(cues.RIGHT)
+_PICKS = Cues(cues.PICKS, tail=r"\s")
 _NEGATED = Cues(cues.NOT_COPULAS)
 _SUPPOSES = Cues(SUPPOSING)
+_ANY_OPTION = any_of(cues.OPTION_NOUNS)
+_OPTION_BEHIND = re.compile(rf"(?:(?:\s+\w{{1,15}}){{0,2}}?\s+|[的な]?){_ANY_OPTION}", re.IGNORECASE)
+_OPTION_BEFORE = re.compile(rf"{_ANY_OPTION}\s+(?:que es |yang )?$", re.IGNORECASE)
+_THAT = re.compile(r"\s+(?:that\s+)?", re.IGNORECASE)
+_ANY_HEADING = "|".join(sorted(HEADINGS, key=len, reverse=True))
+_KEY = re.compile(
+    rf"[\"'](?:{_ANY_HEADING})[\"']\s*[:=]\s*|^[ \t\-•]*(?:final |my |the )?(?:{_ANY_HEADING})\s*[:：=]\s*",
+    re.IGNORECASE | re.MULTILINE,
+)
 _TURNED = re.compile(rf",|{any_of(denials.TURNS)}", re.IGNORECASE)
 _LINK = re.compile(
     rf"\s*[\"'”’{CLOSERS}]{{0,3}}\s*(?:[-=]+>|[:：=→])|\s[-–—]+(?=\s)"
@@ -64,6 +75,7 @@ _LINK = re.compile(
 _BARE = re.compile(
     rf"\s*\n\s*|[ \t]*\.{{2,}}\s*|[ \t]*[{CLOSERS}]{{1,3}}\s*|[ \t]*(?=[{OPENERS}{NATIVE}A-Za-z])"
 )
+_SUFFIX = re.compile(r"(?:\s?(?:key|letter|choice|option|id)(?!\w))?", re.IGNORECASE)
 _DOTTED = re.compile(rf"\.\s*(?=[{OPENERS}]?[A-Z](?!\w))")
 _BREAK = re.compile(r"[.!?:：。！？\n=]")
 _SENTENCE_BREAK = re.compile(r"[.!?\n。！？]")
@@ -85,71 +97,74 @@ class Declaration:
     boxed: bool = False
 
 
+Kind = Literal["noun", "key", "pick", "box"]
+
+
+@dataclass(frozen=True, order=True)
+class Head:
+    """The words of a declaration, up to what joins them to a letter."""
+
+    start: int
+    end: int
+    kind: Kind
+
+
 def find_declarations(text: str, start: int = 0) -> list[Declaration]:
     """List the explicit declarations of a text from a place on; of very many, the last LAST_CUES."""
-    lowered = text[start:].lower()
-    found = tuple(table.present(lowered) for table in _TABLES)
-    pattern = _pattern(found, BOX_OPEN in lowered)
-    if pattern is None:
-        return []
-    heads = deque(pattern.finditer(text, start), maxlen=LAST_CUES)
+    heads = sorted(set(_heads(text, start)))[-LAST_CUES:]
     return [declaration for head in heads if (declaration := _declaration(text, head)) is not None]
 
 
-@lru_cache(maxsize=COMBINATIONS_KEPT)
-def _pattern(found: tuple[tuple[str, ...], ...], boxed: bool) -> re.Pattern[str] | None:
-    """Build the pattern of all heads of declarations from the words that occur."""
-    nouns, options, rights, keys, picks = found
-    heads = [*_noun_heads(nouns), *(_option_heads(options, rights) if options and rights else ())]
-    parts = [rf"(?P<noun>{'|'.join(heads)})"] if heads else []
-    if keys:
-        key = "|".join(sorted(keys, key=len, reverse=True))
-        quoted, heading = rf"[\"'](?:{key})[\"']\s*[:=]\s*", rf"(?:final |my |the )?(?:{key})\s*[:：=]\s*"
-        parts.append(rf"(?P<key>{quoted}|^[ \t\-•]*{heading})")
-    if picks:
-        parts.append(rf"(?P<pick>{any_of(picks)}\s+(?:that\s+)?)")
-    if boxed:
-        parts.append(f"(?P<box>{BOX_OPEN})")
-    return re.compile("|".join(parts), re.IGNORECASE | re.MULTILINE) if parts else None
+def _heads(text: str, start: int) -> Iterator[Head]:
+    for begin, end in _NOUNS.spans(text, start):
+        yield Head(begin, end, "noun")
+    for begin, end in _RIGHT.spans(text, start):
+        yield from _option_heads(text, start, begin, end)
+    for match in _KEY.finditer(text, start):
+        yield Head(match.start(), match.end(), "key")
+    for begin, end in _PICKS.spans(text, start):
+        that = _THAT.match(text, end)
+        yield Head(begin, that.end() if that else end, "pick")
+    place = text.find(BOX_OPEN, start)
+    while place >= 0:
+        yield Head(place, place + 1, "box")
+        place = text.find(BOX_OPEN, place + 1)
 
 
-def _noun_heads(nouns: tuple[str, ...]) -> Iterator[str]:
-    if nouns:
-        left = rf"(?:(?<![^\W{UNSPACED}])|(?-i:(?<=[a-z])(?=[A-Z])))"
-        words = "|".join(sorted(nouns, key=len, reverse=True))
-        yield rf"{left}(?:{words}){{1,3}}(?:\s?(?:key|letter|choice|option|id))?(?![^\W{UNSPACED}])"
+def _option_heads(text: str, floor: int, begin: int, end: int) -> Iterator[Head]:
+    """Yield "correct option" and "opción correcta" around a word of RIGHT."""
+    behind = _OPTION_BEHIND.match(text, end)
+    if behind:
+        yield Head(begin, behind.end(), "noun")
+    first = max(floor, begin - OPTION_REACH)
+    before = _OPTION_BEFORE.search(text[first:begin])
+    if before:
+        yield Head(first + before.start(), end, "noun")
 
 
-def _option_heads(options: tuple[str, ...], rights: tuple[str, ...]) -> Iterator[str]:
-    right, option = any_of(rights), any_of(options)
-    yield rf"{right}(?:\s+\w{{1,15}}){{0,2}}?\s+{option}"
-    yield rf"{option}\s+(?:que es |yang )?{right}"
-    yield rf"{right}[的な]?{option}"
-
-
-def _declaration(text: str, head: re.Match[str]) -> Declaration | None:
-    groups = head.groupdict()
-    end, negated, strict = head.end(), False, True
-    if groups.get("noun") is not None:
+def _declaration(text: str, head: Head) -> Declaration | None:
+    end, negated, strict = head.end, False, True
+    if head.kind == "noun":
+        end = _SUFFIX.match(text, end).end()  # type: ignore[union-attr]
         link = _LINK.search(text, end, end + MIDDLE)
         if link is not None and _BREAK.search(text, end, link.start()) is None:
-            end, strict, negated = link.end(), False, _NEGATED.search(link[0]) is not None
-        elif (bare := _BARE.match(text, end) or _dotted(text, head)) is not None:
+            end, strict, negated = link.end(), False, _NEGATED.occurs(link[0])
+        elif (bare := _BARE.match(text, end) or _dotted(text, head.start, end)) is not None:
             end = bare.end()
         else:
             return None
     window, offset = _window(text, end)
     if negated:
         window, offset = "not " + window, offset - len("not ")
-    boxed = groups.get("box") is not None
-    supposed = not boxed and _is_supposed(text[max(0, head.start() - SENTENCE) : head.start()])
-    return Declaration(head.start(), window, offset, strict, supposed, boxed)
+    boxed = head.kind == "box"
+    supposed = not boxed and _is_supposed(text[max(0, head.start - SENTENCE) : head.start])
+    return Declaration(head.start, window, offset, strict, supposed, boxed)
 
 
-def _dotted(text: str, head: re.Match[str]) -> re.Match[str] | None:
+def _dotted(text: str, start: int, end: int) -> re.Match[str] | None:
     """Read "Ans. C" at the start of a line."""
-    first = not text[text.rfind("\n", 0, head.start()) + 1 : head.start()].strip()
-    return _DOTTED.match(text, head.end()) if first else None
+    first = not text[text.rfind("\n", 0, start) + 1 : start].strip()
+    return _DOTTED.match(text, end) if first else None
 
 
 def _window(text: str, offset: int) -> tuple[str, int]:
@@ -162,5 +177,5 @@ def _window(text: str, offset: int) -> tuple[str, int]:
 
 def _is_supposed(before: str) -> bool:
     sentence = _SENTENCE_BREAK.split(before)[-1]
-    supposition = _SUPPOSES.search(sentence)
-    return supposition is not None and _TURNED.search(sentence, supposition.end()) is None
+    end = _SUPPOSES.first_end(sentence)
+    return end is not None and _TURNED.search(sentence, end) is None

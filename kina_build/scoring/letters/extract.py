@@ -176,14 +176,14 @@ def _in_prose(reading: Reading) -> Extraction | None:
 
 
 def _sole(reading: Reading) -> Extraction | None:
-    if _REFUSED.search(reading.text):
+    if _REFUSED.occurs(reading.text):
         return None
     claim = prose.read_small_letter(reading.text) or prose.read_sole(reading.text, reading.index)
     return None if claim is None else _result(reading, claim.labels, "sole letter", claim.span)
 
 
 def _unread(text: str) -> Extraction:
-    if _REFUSED.search(text):
+    if _REFUSED.occurs(text):
         return Extraction(None, "refused", "")
     cut = not text.rstrip().endswith(_FINISHED) and len(text.split()) > 1
     return Extraction(None, "truncated" if cut else "unreadable", "")

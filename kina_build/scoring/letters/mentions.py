@@ -72,17 +72,16 @@ _OPTION = Cues(cues.OPTION_NOUNS, tail=rf"\s*[{OPENERS}]?\s*$")
 _PICKS = Cues(cues.PICKS, tail=_UP_TO_HERE)
 _RIGHT = Cues(cues.RIGHT, tail=rf"[^.!?。]{{0,40}}?{any_of(cues.COPULAS)}{_UP_TO_HERE}")
 _LEADS = Cues(cues.LEADS_TO, tail=_UP_TO_HERE)
-_CONFIRMS = Cues(cues.CONFIRMS_AFTER, lead=rf"{_AROUND}{_FILLER}?")
+_CONFIRMS = re.compile(rf"{_AROUND}{_FILLER}?{any_of(cues.CONFIRMS_AFTER)}", re.IGNORECASE)
 _REJECTS = Cues(denials.REJECTS_BEFORE)
 _PASSES_OVER = Cues(denials.PASSES_OVER, tail=rf"\s+{_FILLER}{{0,2}}[{OPENERS}]*$")
 _TURN = Cues(denials.TURNS)
 _SUPPOSES = Cues(denials.HYPOTHETICAL)
-_RIGHT_VERDICT = Cues(cues.VERDICT_RIGHT, lead=r"[\s.):：–—-]+")
-_WRONG_VERDICT = Cues(denials.VERDICT_WRONG, lead=r"[\s.):：–—-]+")
-_FAILS = Cues(denials.REJECTS_AFTER_ALONE, lead=_AROUND)
-_IS_WRONG = Cues(
-    denials.REJECTING_ADJECTIVES,
-    lead=rf"{_AROUND}{_TO_BE}\s(?:\w+\s){{0,2}}?",
+_RIGHT_VERDICT = re.compile(rf"[\s.):：–—-]+{any_of(cues.VERDICT_RIGHT)}", re.IGNORECASE)
+_WRONG_VERDICT = re.compile(rf"[\s.):：–—-]+{any_of(denials.VERDICT_WRONG)}", re.IGNORECASE)
+_FAILS = re.compile(rf"{_AROUND}{any_of(denials.REJECTS_AFTER_ALONE)}", re.IGNORECASE)
+_IS_WRONG = re.compile(
+    rf"{_AROUND}{_TO_BE}\s(?:\w+\s){{0,2}}?{any_of(denials.REJECTING_ADJECTIVES)}", re.IGNORECASE
 )
 _CONDITIONAL = re.compile(r"\s*(?:would|could|might|may|were)\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[!?;。！？；\n]|\.(?=\s|$)")
@@ -136,7 +135,7 @@ def is_a_word(text: str, sign: str, start: int, end: int, *, named: bool = True)
     if _BINOMIAL.match(after):
         return True
     before = text[max(0, start - 20) : start]
-    return named and (_NAME.search(before) is not None or _NUMBER.search(before) is not None)
+    return named and (_NUMBER.search(before) is not None or _NAME.occurs(before))
 
 
 def _signs(text: str, start: int) -> Iterator[re.Match[str]]:
@@ -144,7 +143,7 @@ def _signs(text: str, start: int) -> Iterator[re.Match[str]]:
         if match["bare"]:
             genuine = not is_a_word(text, match["bare"], match.start(), match.end())
         elif match["native"]:
-            genuine = _OPTION.search(text[max(0, match.start() - 20) : match.start()]) is not None
+            genuine = _OPTION.occurs(text[max(0, match.start() - 20) : match.start()])
         else:
             genuine = not match["bracketed"].islower() or match[0][0] in "([{"
         if genuine:
@@ -175,9 +174,9 @@ def _stance(text: str, match: re.Match[str], floor: int, previous: Mention | Non
         return "rejected"
     if after.lstrip().startswith("?") or _supposed(_clause(text, match.start(), floor), after):
         return "supposed"
-    if _CONFIRMS.match(after) or _PICKS.search(before) or _RIGHT.search(before):
+    if _CONFIRMS.match(after) or _PICKS.occurs(before) or _RIGHT.occurs(before):
         return "picked"
-    return "implied" if _LEADS.search(before) else "named"
+    return "implied" if _LEADS.occurs(before) else "named"
 
 
 def _verdict(text: str, match: re.Match[str], after: str) -> Stance | None:
@@ -190,17 +189,15 @@ def _verdict(text: str, match: re.Match[str], after: str) -> Stance | None:
 
 
 def _rejected_before(clause: str) -> bool:
-    if _PASSES_OVER.search(clause):
+    if _PASSES_OVER.occurs(clause):
         return True
-    rejection = _REJECTS.last(clause)
-    return rejection is not None and _TURN.search(clause[rejection.end() :]) is None
+    end = _REJECTS.last_end(clause)
+    return end is not None and not _TURN.occurs(clause[end:])
 
 
 def _supposed(sentence: str, after: str) -> bool:
-    supposition = _SUPPOSES.search(sentence)
-    if supposition is None:
-        return False
-    return _CONDITIONAL.match(after) is not None or "," not in sentence[supposition.end() :]
+    end = _SUPPOSES.first_end(sentence)
+    return end is not None and (_CONDITIONAL.match(after) is not None or "," not in sentence[end:])
 
 
 def _spread(found: list[Mention]) -> list[Mention]:

@@ -1,16 +1,15 @@
 """Tables of cue words as regular expressions that stay fast although the tables are long.
 
 A text of a few dozen words holds few of a table's entries. Looking for each entry's first
-letters is much cheaper than one alternation of all of them; the alternation of those that
-occur is then compiled once and kept.
+letters and matching only the entries that may occur is much cheaper than trying one
+alternation of all of them at every place.
 """
 
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from functools import cache
 
 OPENERS, CLOSERS = "(\\[{<«“\"'‘‚„「『【〔", ")\\]}>»”\"'’」』】〕"
 """Brackets and quotation marks, to stand inside a character class."""
@@ -20,9 +19,6 @@ UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 
 SYMBOLS = "\u2600-\u27bf"
 """Check marks, crosses and their kin."""
-
-COMBINATIONS_KEPT = 4096
-"""Compiled alternations kept, per kind."""
 
 _BARE = re.compile(f"[{UNSPACED}{SYMBOLS}]")
 _REGEX_SIGN = re.compile(r"[\\\[?(]")
@@ -50,40 +46,35 @@ def stem(piece: str) -> str:
 
 
 class Cues:
-    """A table of cue words between a fixed lead and a fixed tail."""
+    """A table of cue words, each of which must be followed by the same tail."""
 
-    def __init__(self, pieces: Iterable[str], *, lead: str = "", tail: str = "") -> None:
-        self.lead, self.tail = lead, tail
+    def __init__(self, pieces: Iterable[str], *, tail: str = "") -> None:
+        self._tail = re.compile(tail, re.IGNORECASE) if tail else None
         self._stems = tuple((stem(piece), piece) for piece in dict.fromkeys(pieces))
         self._ascii = tuple(pair for pair in self._stems if pair[0].isascii())
 
-    def present(self, lowered: str) -> tuple[str, ...]:
-        """Return the entries that may occur in a lower-case text."""
-        stems = self._ascii if lowered.isascii() else self._stems
-        return tuple([piece for start, piece in stems if start in lowered])
+    def spans(self, text: str, start: int = 0) -> Iterator[tuple[int, int]]:
+        """Yield (start, end of the word) of every cue from a place on, entry by entry."""
+        lowered = text[start:].lower()
+        for begin, piece in self._ascii if lowered.isascii() else self._stems:
+            if begin in lowered:
+                for match in _word(piece).finditer(text, start):
+                    if self._tail is None or self._tail.match(text, match.end()):
+                        yield match.span()
 
-    def pattern(self, text: str) -> re.Pattern[str] | None:
-        """Return a pattern of the entries that may occur in a text; None if none may."""
-        found = self.present(text.lower())
-        return _compiled(found, self.lead, self.tail) if found else None
+    def occurs(self, text: str) -> bool:
+        """Tell whether a text holds a cue."""
+        return next(self.spans(text), None) is not None
 
-    def search(self, text: str) -> re.Match[str] | None:
-        """Find the first cue of a text."""
-        pattern = self.pattern(text)
-        return pattern.search(text) if pattern else None
+    def first_end(self, text: str) -> int | None:
+        """Return where the first cue ends."""
+        return min(self.spans(text), default=(0, None))[1]
 
-    def match(self, text: str) -> re.Match[str] | None:
-        """Find a cue at the start of a text."""
-        pattern = self.pattern(text)
-        return pattern.match(text) if pattern else None
-
-    def last(self, text: str) -> re.Match[str] | None:
-        """Find the last cue of a text."""
-        pattern = self.pattern(text)
-        found = deque(pattern.finditer(text) if pattern else (), maxlen=1)
-        return found[0] if found else None
+    def last_end(self, text: str) -> int | None:
+        """Return where the last cue ends."""
+        return max(self.spans(text), default=(0, None))[1]
 
 
-@lru_cache(maxsize=COMBINATIONS_KEPT)
-def _compiled(pieces: tuple[str, ...], lead: str, tail: str) -> re.Pattern[str]:
-    return re.compile(lead + any_of(pieces) + tail, re.IGNORECASE)
+@cache
+def _word(piece: str) -> re.Pattern[str]:
+    return re.compile(any_of((piece,)), re.IGNORECASE)

@@ -47,17 +47,18 @@ _HEADERS = re.compile(
 _CLAUSE_END = re.compile(
     rf"[\s{CLOSERS}]*(?:$|[.,;:!。，；：！\n]|[-–—]|{REASON}\b|[\u3040-\u9fff\uac00-\ud7af])"
 )
-_SMALL_LETTER = Cues((*cues.LEADS_TO, *cues.PICKS), tail=r"[\s:,-]+(?P<sign>(?-i:[a-z]))[\s.!]*$")
+_LAST_SMALL = re.compile(r"[\s:,-]+(?P<sign>[a-z])[\s.!]*$")
+_LEADS_TO_SMALL = Cues((*cues.LEADS_TO, *cues.PICKS), tail="$")
 _FINISHED = re.compile(rf"[.!。！{CLOSERS}]\s*$")
 
 
 def find_correction(text: str, start: int) -> Mention | None:
     """Look behind a claim for "no, it's C"."""
-    if _CORRECTION.search(text[start:]) is None:
+    if not _CORRECTION.occurs(text[start:]):
         return None
     for mention in reversed(find_mentions(text, start)):
         before = text[max(start, mention.start - CORRECTION_REACH) : mention.start]
-        if mention.stance in ("picked", "implied", "named") and _CORRECTED_TO.search(before):
+        if mention.stance in ("picked", "implied", "named") and _CORRECTED_TO.occurs(before):
             return mention
     return None
 
@@ -84,7 +85,7 @@ def read_leading(text: str) -> Claim | None:
     rest = text[end:]
     if is_a_word(text, match["sign"], start, end) or rejected_after(rest):
         return None
-    if rest.lstrip().startswith("?") or _CORRECTION.search(rest):
+    if rest.lstrip().startswith("?") or _CORRECTION.occurs(rest):
         return None
     line_end = text.find("\n", match.end())
     mentions = find_mentions(text[: line_end if line_end >= 0 else len(text)])
@@ -115,9 +116,10 @@ def read_prose(text: str, index: Mapping[str, int]) -> Claim | None:
 
 def read_small_letter(text: str) -> Claim | None:
     """Take a lower-case letter that a reply ends with behind "it's" or "i'd say"."""
-    pattern = _SMALL_LETTER.pattern(text)
-    match = pattern.search(text) if pattern else None
-    return None if match is None else Claim((match["sign"].upper(),), span=match.span("sign"))
+    match = _LAST_SMALL.search(text)
+    if match is None or not _LEADS_TO_SMALL.occurs(text[max(0, match.start() - 20) : match.start()]):
+        return None
+    return Claim((match["sign"].upper(),), span=match.span("sign"))
 
 
 def read_sole(text: str, index: Mapping[str, int]) -> Claim | None:
