@@ -12,6 +12,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
@@ -26,10 +27,16 @@ ENTRIES = 1_000_000
 RULE = PayRule(currency="USD", base_minor=200, bonus_minor=500, bar=Decimal(14), tie="split")
 
 
-def timed(work: Callable[[], object]) -> float:
-    begin = time.perf_counter()
+@dataclass(frozen=True)
+class Time:
+    wall_s: float
+    cpu_s: float
+
+
+def timed(work: Callable[[], object]) -> Time:
+    begin, busy = time.perf_counter(), time.process_time()
     work()
-    return time.perf_counter() - begin
+    return Time(time.perf_counter() - begin, time.process_time() - busy)
 
 
 def make_reviews(count: int) -> list[Review]:
@@ -63,28 +70,20 @@ def fill(path: Path, count: int) -> None:
 
 
 def main() -> None:
-    rows: list[tuple[str, str, str]] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pay.db"
         reviews = make_reviews(REVIEWS)
-        begin = time.perf_counter()
-        done = settle(reviews, Terms((RULE,), seed=42))
-        middle = time.perf_counter()
-        posting = post_to(path, done)
-        whole = time.perf_counter() - begin
-        rows.append((f"settle {REVIEWS:,} reviews", f"{middle - begin:.1f} s", ""))
+
+        def settle_and_post() -> None:
+            post_to(path, settle(reviews, Terms((RULE,), seed=42)))
+
+        show(f"settle {REVIEWS:,} reviews", timed(lambda: settle(reviews, Terms((RULE,), seed=42))))
+        whole = timed(settle_and_post)
         with open_ledger(path) as ledger:
             lines = [tuple(e.model_dump().values()) for e in ledger.entries()]
         bare = timed(lambda: bare_inserts(Path(folder) / "bare.db", lines))
-        rows.append(
-            (
-                f"settle and post ({len(posting.lines):,} lines)",
-                f"{whole:.1f} s",
-                f"{whole / bare:.0f} x bare inserts",
-            )
-        )
-        again = timed(lambda: post_to(path, done))
-        rows.append(("post again (nothing)", f"{again:.1f} s", ""))
+        show(f"settle and post them ({len(lines):,} lines)", whole, bare, "bare inserts")
+        show("settle and post again (nothing new)", timed(settle_and_post))
 
         large = Path(folder) / "large.db"
         fill(large, ENTRIES)
@@ -94,15 +93,12 @@ def main() -> None:
         grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
         data = large.read_bytes()
         plain = timed(lambda: hashlib.sha256(data).hexdigest())
-        rows.append(
-            (
-                f"verify {ENTRIES:,} lines (+{grown:.0f} MB)",
-                f"{verify:.1f} s",
-                f"{verify / plain:.0f} x sha256 of the file",
-            )
-        )
-    for what, seconds, ratio in rows:
-        print(f"{what:44} {seconds:>9}  {ratio}")
+        show(f"verify {ENTRIES:,} lines (memory +{grown:.0f} MB)", verify, plain, "sha256 of the file")
+
+
+def show(what: str, took: Time, peer: Time | None = None, name: str = "") -> None:
+    ratio = f"{took.cpu_s / peer.cpu_s:5.0f} x {name}" if peer else ""
+    print(f"{what:44} {took.wall_s:6.1f} s wall {took.cpu_s:6.1f} s cpu {ratio}", flush=True)
 
 
 if __name__ == "__main__":

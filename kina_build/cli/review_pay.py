@@ -72,8 +72,8 @@ def plan(
     from review.payments import next_plan, plan_into
 
     size = review_rules(run.settings).per_request
-    book = read_book(book_path(ledger))
     with open_ledger(ledger) as money:
+        book = read_book(book_path(ledger))
         limits: dict[str, Any] = {
             "limit_minor": None if cap is None else parse_amount(cap, money.currency),
             "paid_before": _paid_before(paid_before, book, money.currency),
@@ -231,9 +231,9 @@ def reconcile(
     from review.reconcile import ProviderRow
     from review.reconcile import reconcile as settle_list
 
-    book = read_book(book_path(ledger))
     rows = read_typed(provider_list, ProviderRow)
     with open_ledger(ledger) as money:
+        book = read_book(book_path(ledger))
         payments = batch_payments(money, batch)
         accounts = {ref: one.account for ref, one in _accounts(book, money, payments, payees).items()}
         result = settle_list(payments, accounts, rows, money.currency, complete=complete)

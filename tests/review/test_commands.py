@@ -333,3 +333,46 @@ def test_a_cap_carries_the_rest(kina: Kina, tmp_path: Path) -> None:
     plan = ("review", "pay", "plan", "--ledger", "pay.db", "-o", "p.csv", "--cap", "600.00")
     report = document(kina(*plan, "--paid-before", "before.csv", "--json"))
     assert (report["total"], report["carried"][0]["amount"]) == ("33.00", "12.00")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ledger verify",
+        "ledger show",
+        "statement",
+        "pay plan -o p.csv",
+        "pay status",
+        "pay mark --batch b0001 --state in_flight",
+        "pay reconcile --batch b0001 --provider-list list.csv",
+    ],
+)
+def test_a_missing_or_foreign_ledger_is_one_clear_line(kina: Kina, tmp_path: Path, line: str) -> None:
+    (tmp_path / "list.csv").write_text("payee_id,amount\nA,1.00\n", encoding="utf-8")
+    missing = kina("review", *line.split(), "--ledger", "none.db")
+    assert missing.exit_code == 2
+    assert "none.db: no such ledger" in missing.stderr
+    foreign = kina("review", *line.split(), "--ledger", "list.csv")
+    assert foreign.exit_code == 2
+    assert foreign.stderr.startswith("error: list.csv:")
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_a_reconciliation_that_a_person_must_look_at_is_exit_1(kina: Kina, desk: Path) -> None:
+    assert kina(*SETTLE, "--ledger", "pay.db").exit_code == 0
+    assert kina("review", "pay", "plan", "--ledger", "pay.db", "-o", "p.csv").exit_code == 0
+    (desk / "list.csv").write_text("payee_id,amount\nP-ANN,115.00\np-bob,4.00\n", encoding="utf-8")
+    line = "review pay reconcile --ledger pay.db --batch b0001 --provider-list list.csv"
+    result = kina(*shlex.split(line))
+    assert result.exit_code == 1
+    assert "another amount" in result.stdout
+    assert "unknown_payee_or_duplicate" in result.stdout
+
+
+def test_a_review_missing_from_its_item_is_warned_about(kina: Kina, desk: Path) -> None:
+    assert kina(*SETTLE, "--ledger", "pay.db").exit_code == 0
+    rows = [row for row in REVIEWS.splitlines() if "it-1,bob" not in row]
+    (desk / "reviews.csv").write_text("\n".join(rows), encoding="utf-8")
+    (desk / "scores.csv").write_text("item_id,reviewer_id,review_score\nit-1,ann,18\n", encoding="utf-8")
+    result = kina(*SETTLE, "--ledger", "pay.db")
+    assert "payables are taken back" in result.stderr
