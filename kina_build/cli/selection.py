@@ -70,7 +70,7 @@ def select(
     *,
     support: Support,
     anchors: Anchors = None,
-    k: Annotated[int | None, typer.Option("-k", min=0, help="Items to take; a budget gives it too.")] = None,
+    k: Annotated[int | None, typer.Option("-k", min=1, help="Items to take; a budget gives it too.")] = None,
     strata: Strata = None,
     by: By = "subfield",
     domain_by: DomainBy = "field",

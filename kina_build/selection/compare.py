@@ -54,10 +54,9 @@ def draw_random(
     """
     rng = np.random.default_rng(seed)
     cells = _cells(matrix.item_ids, labels)
-    row = {item_id: index for index, item_id in enumerate(matrix.item_ids)}
     allowed = np.ones(len(cells), dtype=bool)
-    allowed[[row[item_id] for item_id in exclude if item_id in row]] = False
-    wanted = [np.unique(cells[[row[i] for i in part]], return_counts=True) for part in parts if part]
+    allowed[matrix.rows(exclude)] = False
+    wanted = [np.unique(cells[matrix.rows(part)], return_counts=True) for part in parts if part]
     pools = {int(cell): np.flatnonzero(allowed & (cells == cell)) for met, _ in wanted for cell in met}
     values = [sum(_draw_value(matrix, pools, *part, rng) for part in wanted) for _ in range(draws)]
     mean = math.fsum(values) / draws

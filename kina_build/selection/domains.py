@@ -204,8 +204,7 @@ def find_optimum(
         lacking = {row.stratum: row.shortfall for row in record.strata}
         lower = problem.lower - np.array([lacking.get(name, 0) for name in problem.strata], dtype=np.int64)
         problem = problem.relaxed(record.k - record.shortfall, lower)
-        position = {item_id: row for row, item_id in enumerate(problem.matrix.item_ids)}
-        known = tuple(position[item_id] for item_id in record.item_ids)
+        known = tuple(problem.matrix.rows(record.item_ids))
         upper = tighten(problem, known, bound_online(problem, known), rules)
         better = improve_set(problem, order_picks(problem, known), upper, rules)
         optimum = solve(problem, better.items, upper, rules)

@@ -137,11 +137,10 @@ def build_problem(
         Refusal: must-include items that break a constraint among themselves.
     """
     names, stratum = _index_strata(matrix, strata, quotas)
-    position = positions(matrix.item_ids) if must or exclude else {}
     bounds = {quota.stratum: quota for quota in quotas}
     uppers = [bounds[name].upper if name in bounds else None for name in names]
     barred = np.zeros(len(matrix.item_ids), dtype=bool)
-    barred[[position[item_id] for item_id in exclude if item_id in position]] = True
+    barred[matrix.rows(exclude)] = True
     problem = Problem(
         matrix=matrix,
         size=size,
@@ -150,7 +149,7 @@ def build_problem(
         lower=np.array([bounds[name].lower if name in bounds else 0 for name in names], dtype=np.int64),
         upper=np.array([size if upper is None else min(upper, size) for upper in uppers], dtype=np.int64),
         conflicts=index_conflicts(matrix.item_ids, conflicts, mode),
-        must=np.array(sorted(position[item_id] for item_id in must), dtype=np.int64),
+        must=np.array(sorted(matrix.rows(must)), dtype=np.int64),
         barred=barred,
     )
     _check_must(problem)
@@ -165,17 +164,12 @@ def index_conflicts(item_ids: Sequence[str], pairs: Sequence[Pair], mode: Confli
         pairs: conflicting ids; those of other items matter to clusters only.
         mode: clusters or pairwise.
     """
-    position = positions(item_ids) if pairs else {}
+    position = {item_id: index for index, item_id in enumerate(item_ids)} if pairs else {}
     if mode == "clusters":
         groups = [[position[i] for i in group if i in position] for group in connect(pairs)]
         return _clusters(len(item_ids), [sorted(group) for group in groups if len(group) > 1])
     edges = [(position[a], position[b]) for a, b in pairs if a in position and b in position]
     return _pairs(len(item_ids), edges)
-
-
-def positions(item_ids: Sequence[str]) -> dict[str, int]:
-    """Return each id's place in a list."""
-    return {item_id: index for index, item_id in enumerate(item_ids)}
 
 
 def connect(pairs: Iterable[Pair]) -> list[list[str]]:

@@ -35,10 +35,9 @@ def find_gaps(matrix: SupportMatrix, item_ids: Iterable[str], exclude: Iterable[
         item_ids: the selected items.
         exclude: items that may not close a gap.
     """
-    position = {item_id: row for row, item_id in enumerate(matrix.item_ids)}
-    chosen = [position[item_id] for item_id in item_ids]
+    chosen = matrix.rows(item_ids)
     outside = np.ones(len(matrix.item_ids), dtype=bool)
-    outside[chosen + [position[item_id] for item_id in exclude if item_id in position]] = False
+    outside[chosen + matrix.rows(exclude)] = False
     cover = matrix.levels[chosen].max(axis=0) if chosen else np.zeros(len(matrix.anchor_ids), dtype=np.int64)
     left = (matrix.scale - cover.astype(np.int64)) * matrix.weights
     order = [int(column) for column in np.argsort(-left, kind="stable") if left[column] > 0]

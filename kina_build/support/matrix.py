@@ -7,9 +7,10 @@ a pick.
 
 from __future__ import annotations
 
+import bisect
 import math
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,6 +54,11 @@ class SupportMatrix:
     def unit(self) -> int:
         """Return how many integer steps make one unit of the objective."""
         return self.scale * self.weight_unit
+
+    def rows(self, item_ids: Iterable[str]) -> list[int]:
+        """Return the rows of some items, in their order; items that have no row are passed over."""
+        found = ((bisect.bisect_left(self.item_ids, item_id), item_id) for item_id in item_ids)
+        return [row for row, item_id in found if self.item_ids[row : row + 1] == (item_id,)]
 
 
 def build_matrix(
