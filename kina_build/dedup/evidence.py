@@ -41,6 +41,9 @@ OPPOSITES = _words(
 
 NEGATING_PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "a", "anti")
 
+SHORT_WORD = 3
+"""Letters up to which a prefix says nothing ("a" and "are", "in" and "into")."""
+
 MARKUP = frozenset("$\\{}^*#`&~|")
 """Signs that set type; their coming and going changes no meaning."""
 
@@ -84,10 +87,9 @@ def compare(
     shared = set(left.options) & set(right.options)
     same_options = left.options == right.options
     loosely = same_options or _loosely_same(left, right)
-    minus, plus = left.counts - right.counts, right.counts - left.counts
+    minus, plus = differing_tokens(left, right)
     total = len(left.tokens) + len(right.tokens)
-    changed = [f"-{token}" for token in sorted(minus.elements())]
-    changed += [f"+{token}" for token in sorted(plus.elements())]
+    changed = [*(f"-{token}" for token in minus), *(f"+{token}" for token in plus)]
     return Evidence(
         cosine=cosine,
         same_raw=left.raw == right.raw,
@@ -97,10 +99,10 @@ def compare(
         loosely_same_options=loosely,
         stem_overlap=round(jaccard(left.grams, right.grams), 4),
         option_overlap=1.0 if loosely and left.options else round(_overlap(left.options, right.options), 4),
-        token_share=1 - (minus.total() + plus.total()) / total if total else 1.0,
+        token_share=1 - (len(minus) + len(plus)) / total if total else 1.0,
         gold=compare_gold(left, right, loosely and not same_options),
         passage=compare_passages(left, right, rules),
-        change=classify_change(left, right),
+        change=classify_change(left, right, minus, plus),
         changed=tuple(changed[:SHOWN_CHANGES]),
         telling=sum(common.tells(option) for option in shared),
         telling_gold=any(common.tells(text) for text in left.gold & right.gold),
@@ -149,10 +151,13 @@ def _shared_context(left: Reading, right: Reading, rules: DedupRules) -> bool:
     return 2 * (asked[0] & asked[1]).total() < rules.template_share * total
 
 
-def classify_change(left: Reading, right: Reading) -> Change:
-    """Name the most telling way in which two stems differ."""
-    minus = sorted((left.counts - right.counts).elements())
-    plus = sorted((right.counts - left.counts).elements())
+def differing_tokens(left: Reading, right: Reading) -> tuple[list[str], list[str]]:
+    """List the tokens of each stem that the other lacks, sorted, repeats included."""
+    return sorted((left.counts - right.counts).elements()), sorted((right.counts - left.counts).elements())
+
+
+def classify_change(left: Reading, right: Reading, minus: Sequence[str], plus: Sequence[str]) -> Change:
+    """Name the most telling way in which two stems differ, given the tokens that do."""
     if not minus and not plus:
         return "none" if left.tokens == right.tokens else "order"
     return _meaning(left, right, minus, plus) or ("spelling" if _respelled(minus, plus) else "word")
@@ -214,7 +219,13 @@ def _turned(minus: Sequence[str], plus: Sequence[str]) -> bool:
     if OPPOSITES.intersection(minus) and OPPOSITES.intersection(plus):
         return True
     both = {*minus, *plus}
-    return any(prefix + word in both for word in both for prefix in NEGATING_PREFIXES if len(word) > 3)
+    prefixed = [word for word in both if word.startswith(NEGATING_PREFIXES)]
+    return any(
+        word[len(prefix) :] in both
+        for word in prefixed
+        for prefix in NEGATING_PREFIXES
+        if word.startswith(prefix) and len(word) > len(prefix) + SHORT_WORD
+    )
 
 
 def _respelled(minus: Sequence[str], plus: Sequence[str]) -> bool:
