@@ -33,6 +33,8 @@ TEXTS = 2000
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 Found = set[tuple[int, int]]
+Outcome = tuple[float, float, float, Found]
+"""Wall seconds, CPU seconds, peak MB beside the vectors, what was found."""
 
 
 def main() -> None:
@@ -138,7 +140,7 @@ def compare(vectors: Vectors, methods: dict[str, Callable[[Vectors], Found]]) ->
         )
 
 
-def measured(method: Callable[[Vectors], Found], vectors: Vectors) -> tuple[float, float, float, Found] | str:
+def measured(method: Callable[[Vectors], Found], vectors: Vectors) -> Outcome | str:
     """Run a method in a process of its own: its time, and what it takes beside the vectors."""
     here, there = multiprocessing.get_context("fork").Pipe(duplex=False)
 
@@ -155,7 +157,7 @@ def measured(method: Callable[[Vectors], Found], vectors: Vectors) -> tuple[floa
 
     process = multiprocessing.get_context("fork").Process(target=work)
     process.start()
-    outcome: tuple[float, float, float, Found] | str = here.recv()
+    outcome: Outcome | str = here.recv()
     process.join()
     return outcome
 
