@@ -135,9 +135,9 @@ def compare(vectors: Vectors, methods: dict[str, Callable[[Vectors], Found]]) ->
         ours = ours or (cpu, found)
         # both ways: a pair that the scan lacked would show as one too many in the count of pairs
         recall = len(found & ours[1]) / max(1, len(ours[1]))
-        print(
-            f"{name:<15}{wall:>9.1f}{cpu:>9.1f}{peak:>9.0f}{len(found):>10,}{recall:>8.4f}{cpu / ours[0]:>11.2f}"
-        )
+        spent = f"{wall:>9.1f}{cpu:>9.1f}{peak:>9.0f}"
+        figures = f"{len(found):>10,}{recall:>8.4f}{cpu / ours[0]:>11.2f}"
+        print(f"{name:<15}{spent}{figures}", flush=True)
 
 
 def measured(method: Callable[[Vectors], Found], vectors: Vectors) -> Outcome | str:
