@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -94,6 +95,9 @@ class Choice:
                 "--method bank needs --item-labels FILE and --pair-labels FILE",
                 hint="--draw FOLDER writes sheets of items and pairs to label",
             )
+        odd = next((name for name in self.judges if not re.fullmatch(r"[^#]+(#[1-9]\d?)?", name)), None)
+        if odd is not None:
+            raise UsageError(f"--judge {odd!r} is no judge", hint="give NAME, or NAME#2 for a second reading")
         if len(set(self.judges)) < len(self.judges):
             raise UsageError("a judge is named twice", hint="NAME#2 is a second reading by the model NAME")
 

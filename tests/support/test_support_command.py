@@ -111,6 +111,8 @@ def test_options_that_do_not_fit_the_method_are_refused(kina, files):
         assert f"needs {wanted}" in result.stderr
     twice = kina(*line, "judge", "--judge", "m", "--judge", "m")
     assert "a judge is named twice" in twice.stderr
+    for name in ("m#x", "m#0", "#2", ""):
+        assert "is no judge" in kina(*line, "judge", "--judge", name).stderr
     assert "makes none" in kina(*line, "embedding", "--dry-run").stderr
 
 
