@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kina_build.cli import options
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 
@@ -33,7 +32,6 @@ def triage(
         list[str] | None,
         typer.Option("--strong", metavar="MODEL", help="Count this model's vote; repeatable."),
     ] = None,
-    limit: options.Limit = None,
 ) -> None:
     """Rank the items whose keys strong models contradict, for reviewers to look at.
 
@@ -41,7 +39,7 @@ def triage(
     {model, answers} with one letter an item in the order of --pool. No key is changed.
     """
     rules = run.settings.items
-    params = {"strong": strong, "limit": limit, "items": rules.model_dump(mode="json")}
+    params = {"strong": strong, "items": rules.model_dump(mode="json")}
     outputs = [output] if output else []
     stage = run.stage("triage", inputs=[responses, pool], outputs=outputs, params=params, show=_show_triage)
     if stage.up_to_date():
@@ -52,15 +50,14 @@ def triage(
 
     items, _ = read_pool_or_import(pool)
     result = triage_keys(items, _read_answers(responses, items), rules, strong)
-    queue = result.queue[:limit]
     report = {
         "items": result.items,
         "flagged": dict(Counter(flag for one in result.queue for flag in one.flags)),
         "strong": [{"model": model, "accuracy": round(result.accuracy[model], 4)} for model in result.strong],
-        "queue": [one.model_dump() for one in queue],
+        "queue": [one.model_dump() for one in result.queue],
     }
     if output:
-        write_records(output, queue)
+        write_records(output, result.queue)
     stage.finish(report)
 
 
