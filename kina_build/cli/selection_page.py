@@ -16,9 +16,9 @@ def show_selection(report: dict[str, Any], console: Console) -> None:
     tight, guarantee = certificate["tightest"], certificate["guarantee"]
     console.line(f"objective {report['objective']:.6g} with {len(report['item_ids'])} items")
     console.line(
-        f"this instance: at least {tight['ratio']:.2%} of the optimum ({tight['method']} bound "
-        f"{tight['upper_bound']:.6g}); {certificate['ratio']:.2%} by the {certificate['method']} bound "
-        f"{certificate['upper_bound']:.6g}"
+        f"this instance: at least {tight['ratio']:.2%} of the optimum ({tight['method']}: no set exceeds "
+        f"{tight['upper_bound']:.6g}); the online bound {certificate['upper_bound']:.6g} alone says "
+        f"{certificate['ratio']:.2%}"
     )
     console.line(f"worst case: {guarantee['statement']}")
     console.line(
@@ -55,7 +55,7 @@ def show_verdict(report: dict[str, Any], console: Console) -> None:
     tight = certificate["tightest"]
     console.line(f"verified: {report['items']} items, objective {report['objective']:.6g}")
     console.line(
-        f"this instance: at least {tight['ratio']:.2%} of the optimum ({tight['method']} bound "
+        f"this instance: at least {tight['ratio']:.2%} of the optimum ({tight['method']}: no set exceeds "
         f"{tight['upper_bound']:.6g})"
     )
     console.line(f"worst case: {certificate['guarantee']['statement']}")
