@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kina_build.cli.items import collector_paused
 from kina_build.items.answers import build_matrix, spread_strings
 from kina_build.items.expressions import read_formula
 from kina_build.items.intake import ImportOptions, read_all
@@ -118,7 +119,7 @@ def large(data: Path, count: int) -> None:
     """Import and check many ten-option items, made from MMLU-Pro's with numbered stems."""
     text = (data / "mmlu_pro" / "items.jsonl").read_text(encoding="utf-8")
     rows = [row for row in map(json.loads, filter(None, text.split("\n"))) if len(row["options"]) == 10]
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, collector_paused():
         raw, pool = Path(folder) / "raw.jsonl", Path(folder) / "pool.jsonl"
         with raw.open("w", encoding="utf-8") as out:
             for n in range(count):

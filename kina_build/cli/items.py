@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -70,7 +72,7 @@ def import_(
     stage = run.stage("import", inputs=files, outputs=[output], params=params, show=_show_import)
     if stage.up_to_date():
         return
-    with run.console.progress("reading") as progress:
+    with collector_paused(), run.console.progress("reading") as progress:
         result = read_all(files, source, progress)
     report = _import_report(result)
     for reject in result.rejects[:SHOWN_FAULTS]:
@@ -113,8 +115,8 @@ def check(
     from kina_build.items.lint import check_rejects, inspect, summarise
     from kina_build.jsonl import write_records
 
-    items, rejects = read_pool_or_import(pool)
-    with run.console.progress("checking") as progress:
+    with collector_paused(), run.console.progress("checking") as progress:
+        items, rejects = read_pool_or_import(pool)
         inspection = inspect(items, profile, rules, progress)
     refused = tuple(check_rejects(rejects))
     inspection = replace(inspection, findings=refused + inspection.findings)
@@ -147,6 +149,16 @@ def _show_check(report: dict[str, Any], console: Console) -> None:
         for one in ordered
     ]
     console.table("findings", ["severity", "rule", "count", "first item", "what"], rows)
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep Python's collector from walking a million live options again and again; none form cycles."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _import_report(result: ImportResult) -> dict[str, Any]:
