@@ -118,7 +118,7 @@ def find_declarations(text: str, start: int = 0) -> list[Declaration]:
 def _heads(text: str, start: int) -> Iterator[Head]:
     for begin, end in _NOUNS.spans(text, start):
         yield Head(begin, end, "noun")
-    for begin, end in _RIGHT.spans(text, start):
+    for begin, end in sorted(_RIGHT.spans(text, start))[-LAST_CUES:]:
         yield from _option_heads(text, start, begin, end)
     for match in _KEY.finditer(text, start):
         yield Head(match.start(), match.end(), "key")

@@ -25,6 +25,9 @@ SHORT = 300
 CORRECTION_REACH = 40
 """Characters between "no, wait" and the letter it corrects to."""
 
+SMALL_REACH = 24
+"""Characters before a lower-case letter searched for "it's"."""
+
 _CORRECTION = Cues(denials.CORRECTIONS)
 _LEADS_BACK = any_of((*cues.LEADS_TO, *cues.OPTION_NOUNS, "should", "the", "answer", "i", "choose", "pick"))
 _CORRECTED_TO = Cues(
@@ -47,7 +50,7 @@ _HEADERS = re.compile(
 _CLAUSE_END = re.compile(
     rf"[\s{CLOSERS}]*(?:$|[.,;:!。，；：！\n]|[-–—]|{REASON}\b|[\u3040-\u9fff\uac00-\ud7af])"
 )
-_LAST_SMALL = re.compile(r"[\s:,-]+(?P<sign>[a-z])[\s.!]*$")
+_SMALL = re.compile(r"[\s:,-](?P<sign>[a-z])")
 _LEADS_TO_SMALL = Cues((*cues.LEADS_TO, *cues.PICKS), tail="$")
 _FINISHED = re.compile(rf"[.!。！{CLOSERS}]\s*$")
 
@@ -116,8 +119,10 @@ def read_prose(text: str, index: Mapping[str, int]) -> Claim | None:
 
 def read_small_letter(text: str) -> Claim | None:
     """Take a lower-case letter that a reply ends with behind "it's" or "i'd say"."""
-    match = _LAST_SMALL.search(text)
-    if match is None or not _LEADS_TO_SMALL.occurs(text[max(0, match.start() - 20) : match.start()]):
+    place = len(text.rstrip(" .!\n")) - 1
+    match = _SMALL.fullmatch(text, place - 1, place + 1) if place > 0 else None
+    before = text[max(0, place - SMALL_REACH) : max(0, place)].rstrip(" :,-\n")
+    if match is None or not _LEADS_TO_SMALL.occurs(before):
         return None
     return Claim((match["sign"].upper(),), span=match.span("sign"))
 
