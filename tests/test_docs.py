@@ -32,7 +32,11 @@ def read_examples(text: str) -> list[Example]:
     examples: list[Example] = []
     for block in BLOCK.findall(text):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            command, _, expected = part.replace("\\\n", " ").partition("\n")
+            text = part.replace("\\\n", " ")
+            # a here-document belongs to its command
+            command, _, expected = text.partition("\nEND\n" if "<<'END'" in text else "\n")
+            if "<<'END'" in command:
+                command += "\nEND"
             examples.append(Example(command, expected.strip()))
     return examples
 
