@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -45,17 +46,17 @@ class Board:
     """One an item: items that share it (a passage) are not independent; alone, its own id."""
     not_ranked: tuple[NotRanked, ...] = ()
 
-    @property
+    @functools.cached_property
     def accuracy(self) -> Scores:
         """Return each model's mean score, shape (models,)."""
         return np.asarray(self.scores.mean(axis=1))
 
-    @property
+    @functools.cached_property
     def binary(self) -> bool:
         """Tell whether every score is 0 or 1 (one answer an item, right or wrong)."""
         return bool(np.isin(self.scores, (0.0, 1.0)).all())
 
-    @property
+    @functools.cached_property
     def clustered(self) -> bool:
         """Tell whether some items share a cluster."""
         return len(set(self.clusters)) < len(self.clusters)
