@@ -2,79 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kina_build.selection.records import EXACT_NEIGHBOURS, STATEMENTS, Guarantee, Quota
-
-CHUNK_SCORES = 4_000_000
-"""Scores widened to 64 bits at a time."""
-
-Whole = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Domain:
-    """Hold what the files say about one domain, by position in `ids`."""
-
-    ids: tuple[str, ...]
-    anchor_ids: tuple[str, ...]
-    levels: NDArray[np.uint16] | NDArray[np.uint32]
-    weights: Whole
-    strata: Sequence[str]
-    """Stratum of each item."""
-    quotas: Mapping[str, Quota]
-    rivals: Mapping[str, frozenset[str]]
-    """Item to all items it must not be taken with."""
-    must: frozenset[str]
-    barred: frozenset[str]
-    size: int
-    """Items a set has to have: as asked less the shortfall."""
-    lower: Mapping[str, int]
-    """Least items by stratum: as asked less the shortfall."""
-    position: Mapping[str, int] = field(default_factory=dict)
-
-    @functools.cached_property
-    def codes(self) -> tuple[NDArray[np.str_], Whole]:
-        """Return the names of the strata and each item's position among them."""
-        names, codes = np.unique(np.array(self.strata, dtype=np.str_), return_inverse=True)
-        return names, codes
-
-    def upper(self, stratum: str) -> int:
-        """Return the most items of a stratum."""
-        quota = self.quotas.get(stratum)
-        return self.size if quota is None or quota.upper is None else min(quota.upper, self.size)
-
-    def sums_above(self, thresholds: Whole) -> Whole:
-        """Return, for every item, its weighted support above thresholds, in whole numbers."""
-        rows = max(1, CHUNK_SCORES // max(1, len(self.weights)))
-        parts = [
-            np.maximum(self.levels[at : at + rows].astype(np.int64) - thresholds, 0) @ self.weights
-            for at in range(0, len(self.ids), rows)
-        ]
-        return np.concatenate(parts)
-
-    def cover(self, item_ids: Iterable[str]) -> Whole:
-        """Return the best level of each anchor over a set."""
-        best = np.zeros(len(self.weights), dtype=np.int64)
-        for item_id in item_ids:
-            best = np.maximum(best, self.levels[self.position[item_id]])
-        return best
-
-    def gains(self, item_ids: Iterable[str]) -> list[int]:
-        """Return what each item adds to those before it."""
-        best, gains = np.zeros(len(self.weights), dtype=np.int64), []
-        for item_id in item_ids:
-            row = self.levels[self.position[item_id]].astype(np.int64)
-            gains.append(int(np.maximum(row - best, 0) @ self.weights))
-            best = np.maximum(best, row)
-        return gains
+from kina_build.selection.evidence import Domain, Whole, count_strata, mask_of
+from kina_build.selection.records import EXACT_NEIGHBOURS, STATEMENTS, Guarantee
 
 
 class Growth:
@@ -192,15 +128,6 @@ def set_faults(domain: Domain, item_ids: Sequence[str]) -> list[str]:
     return faults
 
 
-def count_strata(domain: Domain, item_ids: Iterable[str]) -> dict[str, int]:
-    """Count the items of each stratum."""
-    counts: dict[str, int] = {}
-    for item_id in item_ids:
-        name = domain.strata[domain.position[item_id]]
-        counts[name] = counts.get(name, 0) + 1
-    return counts
-
-
 def clique_faults(domain: Domain, cliques: Iterable[Sequence[str]]) -> list[str]:
     """Check that the cliques are disjoint sets of items that are all in conflict with each other."""
     groups = [tuple(group) for group in cliques]
@@ -269,10 +196,3 @@ def _clash(items: frozenset[str], near: Mapping[str, frozenset[str]]) -> int:
             stack.append((count, rest[1:]))
             stack.append((count + 1, [item for item in rest[1:] if item not in near[rest[0]]]))
     return best
-
-
-def mask_of(domain: Domain, item_ids: Iterable[str]) -> NDArray[np.bool_]:
-    """Return a mask over the domain's items; ids of other domains are passed over."""
-    mask = np.zeros(len(domain.ids), dtype=bool)
-    mask[[domain.position[item_id] for item_id in item_ids if item_id in domain.position]] = True
-    return mask

@@ -16,11 +16,10 @@ import numpy as np
 
 from kina_build.errors import UsageError
 from kina_build.jsonl import canonical
+from kina_build.selection.evidence import Domain, count_strata, gather_domain
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.recompute import (
-    Domain,
     clique_faults,
-    count_strata,
     greedy_faults,
     price_bound,
     set_faults,
@@ -71,7 +70,7 @@ def verify(document: Selection, inputs: Inputs) -> Verdict:
     expected: list[DomainSelection] = []
     taken: list[str] = []
     for record in document.domains:
-        domain = _domain(document, record, inputs)
+        domain = gather_domain(record, inputs)
         found = _domain_faults(domain, record, document.conflict_mode == "pairwise", taken)
         if not found:
             rebuilt = _rebuild(domain, record, document)
@@ -104,56 +103,6 @@ def _head_faults(document: Selection, inputs: Inputs) -> list[str]:
     if names != wanted:
         faults.append(f"domains: {names}, not {wanted}")
     return faults
-
-
-def _domain(document: Selection, record: DomainSelection, inputs: Inputs) -> Domain:
-    """Gather what the files say about one domain."""
-    matrix = inputs.matrix
-    rows = [
-        row
-        for row, item_id in enumerate(matrix.item_ids)
-        if not record.domain or (inputs.domains or {}).get(item_id) == record.domain
-    ]
-    ids = tuple(matrix.item_ids[row] for row in rows)
-    rivals = _rivals(inputs)
-    of_must = {other for item_id in inputs.must for other in rivals.get(item_id, ())}
-    short = {row.stratum: row.shortfall for row in record.strata}
-    quotas = {q.stratum: q for q in inputs.quotas if q.k is None or q.domain == record.domain}
-    return Domain(
-        ids=ids,
-        anchor_ids=matrix.anchor_ids,
-        levels=matrix.levels if len(rows) == len(matrix.item_ids) else matrix.levels[rows],
-        weights=matrix.weights.astype(np.int64),
-        strata=[""] * len(ids) if inputs.strata is None else [inputs.strata.get(i, "") for i in ids],
-        quotas=quotas,
-        rivals=rivals,
-        must=inputs.must.intersection(ids),
-        barred=(inputs.exclude | (of_must - inputs.must)).intersection(ids),
-        size=record.k - record.shortfall,
-        lower={name: quota.lower - short.get(name, 0) for name, quota in quotas.items()},
-        position={item_id: index for index, item_id in enumerate(ids)},
-    )
-
-
-def _rivals(inputs: Inputs) -> dict[str, frozenset[str]]:
-    """Return what each item must not be taken with: its pairs, or all of its cluster."""
-    near: dict[str, set[str]] = {}
-    for one, other in inputs.conflicts:
-        near.setdefault(one, set()).add(other)
-        near.setdefault(other, set()).add(one)
-    if inputs.conflict_mode == "pairwise":
-        return {item_id: frozenset(others) for item_id, others in near.items()}
-    found: dict[str, frozenset[str]] = {}
-    for item_id in near:
-        if item_id in found:
-            continue
-        reached, edge = {item_id}, [item_id]
-        while edge:
-            new = near[edge.pop()] - reached
-            reached |= new
-            edge += new
-        found |= {one: frozenset(reached - {one}) for one in reached}
-    return found
 
 
 def _domain_faults(
