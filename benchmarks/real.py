@@ -110,7 +110,9 @@ def run_redux(data: Path) -> None:
 def run_pro(data: Path) -> None:
     items = data / "mmlu_pro" / "items.jsonl"
     kina(
-        "import -q --map item_id=question_id --map discipline= --map subfield=category --set field=MMLU-Pro -o pro.jsonl",
+        "import -q --map item_id=question_id --map discipline= --map subfield=category -o pro.jsonl",
+        "--set",
+        "field=MMLU-Pro",
         items,
     )
     draw_anchors(Path("pro.jsonl"), Path("pro-drawn.csv"), lambda item: True)
