@@ -126,10 +126,11 @@ def compare_letters() -> None:
         print(f"{name:14} {right:8.1%} {of_letter:10.1%} {invented:9} {elapsed:8.3f} {elapsed / base:7.2f}")
 
 
-WORDS = (
-    "the current doubles when we compare each statement with the energy that is conserved because a longer path "
-    "heats the wire and so we compute 14.2 m per second then find that option B needs a lower voltage than this"
-).split()
+TALK = """
+    the current doubles when we compare each statement with the energy that is conserved because a longer path
+    heats the wire and so we compute 14.2 m per second then find that option B needs a lower voltage than this
+"""
+WORDS = TALK.split()
 ENDS = (
     "\n\nAnswer: {}",
     "\n\n**Answer: {}**",
@@ -170,7 +171,7 @@ def rescore() -> None:
         total = time.perf_counter() - start
     cpu = sum(resource.getrusage(who).ru_utime for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     print(
-        f"{ITEMS} items x {MODELS} models, {TEXT_CHARACTERS} characters each: {total:.1f} s ({read:.1f} s reading)"
+        f"{ITEMS} x {MODELS} replies of {TEXT_CHARACTERS} characters: {total:.1f} s, {read:.1f} s of it reading"
     )
     print(f"processor time {cpu:.1f} s, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"letters read: {sum(report.letter_statuses['ok'] for report in reports)} of {ITEMS * MODELS}")
