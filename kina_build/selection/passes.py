@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-COMPILED_FROM = 5_000_000
+COMPILED_FROM = 1_000_000
 """Scores from which a compiled pass is worth loading numba (half a second)."""
 
 CHUNK_SCORES = 4_000_000
