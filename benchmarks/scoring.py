@@ -170,9 +170,8 @@ def rescore() -> None:
         _, reports = mark_models(models, questions, sifted.responses)
         total = time.perf_counter() - start
     cpu = sum(resource.getrusage(who).ru_utime for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    print(
-        f"{ITEMS} x {MODELS} replies of {TEXT_CHARACTERS} characters: {total:.1f} s, {read:.1f} s of it reading"
-    )
+    size = f"{ITEMS} x {MODELS} replies of {TEXT_CHARACTERS} characters"
+    print(f"{size}: {total:.1f} s, {read:.1f} s of it reading")
     print(f"processor time {cpu:.1f} s, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"letters read: {sum(report.letter_statuses['ok'] for report in reports)} of {ITEMS * MODELS}")
 

@@ -34,15 +34,21 @@ def run(
     split: Split = "test",
     base_url: Annotated[str | None, typer.Option("--base-url", help="Else OPENAI_BASE_URL.")] = None,
     samples: Annotated[int | None, typer.Option("--samples", min=1, help="Replies per item.")] = None,
-    temperature: Annotated[float | None, typer.Option("--temperature", min=0)] = None,
-    max_tokens: Annotated[int | None, typer.Option("--max-tokens", min=1)] = None,
+    temperature: Annotated[
+        float | None, typer.Option("--temperature", min=0, help="Else [scoring] or the endpoint's.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", min=1, help="Tokens a reply may have.")
+    ] = None,
     param: Annotated[
         list[str] | None, typer.Option("--param", help="More of the call, NAME=JSON; repeatable.")
     ] = None,
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Show each item's options in a seeded order of its own.")
     ] = False,
-    concurrency: Annotated[int | None, typer.Option("--concurrency", min=1)] = None,
+    concurrency: Annotated[
+        int | None, typer.Option("--concurrency", min=1, help="Calls open at once.")
+    ] = None,
     max_calls: Annotated[int | None, typer.Option("--max-calls", min=0, help="Stop after so many.")] = None,
     log: Annotated[Path | None, typer.Option("--log", help="Reply log; else beside the output.")] = None,
     seed: options.Seed = 0,

@@ -1,0 +1,82 @@
+"""From names to Wikidata items: tables, keywords, cases decided by hand, a model's choice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from kina_build.chat import ChatReply
+from kina_build.errors import InputError
+from kina_build.scoring.wikidata import LiveClient, OfflineClient, ask_for_link, choose_link, link_name
+from tests.servers import said, scripted
+
+TABLE = OfflineClient(
+    [
+        ("Georgia", "Q1428", "state of the United States"),
+        ("Georgia", "Q230", "country"),
+        ("Kia", "Q35349", "maker"),
+    ]
+)
+
+
+def test_the_first_hit_is_the_baseline() -> None:
+    assert link_name("georgia", TABLE).target == "Q1428"
+    assert (link_name("KIA", TABLE).target, link_name("KIA", TABLE).method) == ("Q35349", "only")
+
+
+def test_a_keyword_of_the_description_wins_over_the_order() -> None:
+    linked = link_name("Georgia", TABLE, keywords=["Country"])
+    assert (linked.target, linked.method) == ("Q230", "keyword")
+
+
+def test_a_case_decided_by_hand_wins_over_all() -> None:
+    assert link_name("Georgia", TABLE, keywords=["country"], fixed={"georgia": "Q9"}).target == "Q9"
+
+
+@pytest.mark.parametrize("name", ["", "12", "-3.5", "Nowhere"])
+def test_what_cannot_be_linked_stays_as_it_is(name: str) -> None:
+    assert (link_name(name, TABLE).target, link_name(name, TABLE).method) == (name, "none")
+
+
+@pytest.mark.parametrize(
+    ("text", "target"), [("Answer: B", "Q230"), ("No idea.", "Q1428"), ("Answer: F", "Q1428")]
+)
+def test_a_model_chooses_among_the_candidates(text: str, target: str) -> None:
+    link = link_name("Georgia", TABLE)
+    request = ask_for_link(link, "Armenia", "CountryBordersCountry", "m")
+    assert "B: Georgia (country)" in request.messages[0]["content"]
+    assert choose_link(link, ChatReply(key="k", status="ok", text=text)).target == target
+
+
+@pytest.mark.real
+def test_aliases_of_the_public_file_are_found(shared: Path) -> None:
+    rows = json.loads((shared / "lmkbc" / "derived.alias_pairs.json").read_text(encoding="utf-8"))
+    client = OfflineClient([(name, qid, "") for _, name, _, qid in rows])
+    found = [link_name(name, client).target == qid for _, name, _, qid in rows]
+    assert sum(found) >= 0.95 * len(found)
+
+
+def test_a_client_that_cannot_reach_wikidata_says_so() -> None:
+    with scripted(lambda _p, _t: said("x")) as server:
+        url = server.url
+    with pytest.raises(InputError, match="did not answer the search for 'Kia'"):
+        LiveClient(url=url, timeout_s=2).search("Kia")
+
+
+def test_command(kina: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "names.csv").write_text("name,qid,description\nGeorgia,Q1428,state\nGeorgia,Q230,country\n")
+    (tmp_path / "keywords.csv").write_text("relation,keyword\nBorders,country\n")
+    row = {"SubjectEntity": "Armenia", "Relation": "Borders", "ObjectEntities": ["Georgia", "Atlantis"]}
+    (tmp_path / "p.jsonl").write_text(json.dumps(row) + "\n")
+    result = kina(
+        "link", "p.jsonl", "--names", "names.csv", "--keywords", "keywords.csv", "-o", "l.jsonl", "--json"
+    )
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["methods"] == {"keyword": 1, "none": 1}
+    assert json.loads((tmp_path / "l.jsonl").read_text())["ObjectEntitiesID"] == ["Q230", "Atlantis"]
+    missing = kina("link", "none.jsonl", "--names", "names.csv", "-o", "l.jsonl")
+    assert (missing.exit_code, "none.jsonl: no such file" in missing.stderr) == (2, True)
