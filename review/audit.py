@@ -17,7 +17,7 @@ from fractions import Fraction
 from statistics import NormalDist
 
 from kina_build.errors import InputError, Refusal
-from review.gaps import wilson
+from kina_build.shares import bound_share
 from review.records import Audit, Decision, Finding
 from review.rubric import ReviewRules
 
@@ -106,7 +106,7 @@ def flaw_rate(findings: Sequence[Finding], rules: ReviewRules = ReviewRules()) -
         return None
     flawed = sum(finding.flawed for finding in findings)
     z = NormalDist().inv_cdf((1 + rules.confidence) / 2)
-    lower, upper = wilson(flawed, len(findings), z)
+    lower, upper = bound_share(flawed, len(findings), z)
     return FlawRate(len(findings), flawed, flawed / len(findings), lower, upper, rules.confidence)
 
 

@@ -14,6 +14,7 @@ from decimal import Decimal
 from statistics import NormalDist
 
 from kina_build.errors import Refusal
+from kina_build.shares import bound_share
 from review.calibration import PassRates
 from review.pilot import PilotRow, pair_up
 from review.rubric import ReviewRules, Tie
@@ -196,23 +197,14 @@ def _difference(plus: tuple[float, float, int], minus: tuple[float, float, int],
     """Bound a*p1 - b*p2 of two independent shares, given as (factor, count, items)."""
     (a, x1, n1), (b, x2, n2) = plus, minus
     p1, p2 = x1 / n1, x2 / n2
-    low1, high1 = wilson(x1, n1, z)
-    low2, high2 = wilson(x2, n2, z)
+    low1, high1 = bound_share(x1, n1, z)
+    low2, high2 = bound_share(x2, n2, z)
     estimate = a * p1 - b * p2
     return Gap(
         estimate,
         estimate - math.hypot(a * (p1 - low1), b * (high2 - p2)),
         estimate + math.hypot(a * (high1 - p1), b * (p2 - low2)),
     )
-
-
-def wilson(count: float, n: int, z: float) -> tuple[float, float]:
-    """Return the Wilson score interval of a share, z standard errors to each side."""
-    p = count / n
-    centre = (p + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    # rounding must not push the share itself out of its interval
-    return max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))
 
 
 def _least(is_enough: Callable[[int], bool], most: int) -> int | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
+from kina_build.shares import bound_share
 from review.records import Review
 from review.rubric import ReviewRules
 
@@ -95,7 +96,7 @@ def _profile(
     own_time = times[name]
     if own_time is not None and peer_time is not None and own_time < float(rules.fast_share) * peer_time:
         flags.append("fast")
-    if len(shown) >= rules.least_seeded and wilson(caught, len(shown))[1] < rules.least_catch_rate:
+    if len(shown) >= rules.least_seeded and bound_share(caught, len(shown))[1] < rules.least_catch_rate:
         flags.append("missed_seeded")
     if overlap is not None and overlap >= rules.copied_overlap:
         flags.append("copied_text")
@@ -109,20 +110,12 @@ def _profile(
         seeded_shown=len(shown),
         seeded_caught=caught,
         catch_rate=caught / len(shown) if shown else None,
-        catch_rate_95=wilson(caught, len(shown)) if shown else None,
+        catch_rate_95=bound_share(caught, len(shown)) if shown else None,
         partner_agreement=sum(a == b for a, b in verdicts) / len(verdicts) if verdicts else None,
         text_overlap=overlap,
         flags=tuple(flags),
         goes_to="human decision" if flags else "nobody",
     )
-
-
-def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """Return the two-sided 95 % Wilson score interval of a rate."""
-    from scipy.stats import binomtest
-
-    interval = binomtest(successes, trials).proportion_ci(0.95, method="wilson")
-    return float(interval.low), float(interval.high)
 
 
 def _median_time(reviews: Sequence[Review]) -> float | None:

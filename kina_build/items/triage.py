@@ -19,9 +19,7 @@ from kina_build.config import ItemRules
 from kina_build.errors import InputError
 from kina_build.items.answers import NONE, AnswerMatrix
 from kina_build.items.model import Item
-
-Z95 = 1.959963984540054
-"""Normal quantile of two-sided 95 % intervals."""
+from kina_build.shares import bound_share
 
 
 class Suspicion(BaseModel):
@@ -127,16 +125,6 @@ def discriminations(right: NDArray[np.bool_], asked: NDArray[np.bool_]) -> NDArr
     return np.asarray(found, dtype=np.float64)
 
 
-def wilson_interval(hits: int, trials: int) -> tuple[float, float]:
-    """Return the 95 % score interval of a share (Wilson, JASA 1927); no trials: (0, 1)."""
-    if trials == 0:
-        return 0.0, 1.0
-    share, squared = hits / trials, Z95 * Z95
-    centre = (share + squared / (2 * trials)) / (1 + squared / trials)
-    half = Z95 * math.sqrt(share * (1 - share) / trials + squared / (4 * trials**2)) / (1 + squared / trials)
-    return max(0.0, centre - half), min(1.0, centre + half)
-
-
 @dataclass(frozen=True)
 class _Answers:
     """One item's row of the matrix; each of shape (models,)."""
@@ -167,7 +155,7 @@ def _look_at(
     votes.pop(NONE, None)
     rival, rival_votes = min(votes.items(), key=lambda pair: (-pair[1], pair[0]), default=(None, 0))
     asked, hits = int(answers.asked.sum()), int(answers.right.sum())
-    low, high = wilson_interval(hits, asked)
+    low, high = bound_share(hits, asked)
     flags = (
         ("agreed_rival", rival_votes >= needed),
         ("negative_discrimination", correlation < 0),

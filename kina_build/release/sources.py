@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,6 +15,7 @@ from kina_build.errors import InputError, UsageError
 from kina_build.jsonl import read_document
 from kina_build.release.admission import Decision
 from kina_build.release.record import AuditFacts
+from kina_build.shares import bound_share
 from kina_build.tables import read_typed
 
 
@@ -124,17 +123,8 @@ def read_audit(path: Path, released: Collection[str]) -> AuditFacts:
     if not rows:
         raise InputError(f"{path}: none of the audited items is in the pool")
     flawed = sum(row.flawed for row in rows)
-    low, high = wilson(flawed, len(rows))
+    low, high = bound_share(flawed, len(rows))
     return AuditFacts(audited=len(rows), flawed=flawed, rate=flawed / len(rows), low=low, high=high)
-
-
-def wilson(hits: int, trials: int) -> tuple[float, float]:
-    """Return the 95 % Wilson score interval of a share (Wilson 1927)."""
-    z = NormalDist().inv_cdf(0.975)
-    share, scale = hits / trials, 1 + z * z / trials
-    centre = (share + z * z / (2 * trials)) / scale
-    half = z / scale * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def read_duplicates(path: Path) -> Duplicates:

@@ -12,7 +12,7 @@ from kina_build.errors import InputError
 from kina_build.items.answers import build_matrix, gather_letters, spread_strings
 from kina_build.items.model import Item
 from kina_build.items.panel import convene_panel
-from kina_build.items.triage import discriminations, triage_keys, wilson_interval
+from kina_build.items.triage import discriminations, triage_keys
 
 Make = Callable[..., Item]
 MODELS = ["m1", "m2", "m3", "m4", "m5"]
@@ -84,14 +84,6 @@ def test_models_not_asked_do_not_count(pool: list[Item]) -> None:
     del given["m5"]["q3"]
     result = triage_keys(pool, build_matrix(pool, given))
     assert next(one for one in result.queue if one.item_id == "q3").asked == 4
-
-
-@given(st.integers(0, 60), st.integers(0, 60))
-def test_wilson_holds_the_share(hits: int, misses: int) -> None:
-    low, high = wilson_interval(hits, hits + misses)
-    assert 0 <= low <= high <= 1
-    if hits + misses:
-        assert low - 1e-12 <= hits / (hits + misses) <= high + 1e-12
 
 
 @given(st.integers(3, 8), st.integers(2, 8), st.integers(0, 2**32 - 1))

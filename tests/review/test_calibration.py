@@ -25,7 +25,7 @@ from review.bonus import (
     least_bonus,
 )
 from review.calibration import NormalScores, PassRates, normal_bars, normal_gaps, normal_pass_rates
-from review.gaps import Cells, check_gaps, count_cells, estimate_gaps, planned_size, size_for, wilson
+from review.gaps import Cells, check_gaps, count_cells, estimate_gaps, planned_size, size_for
 from review.money import least_above
 from review.pilot import PilotRow, extra_cost, split_pilot
 from review.rubric import ReviewRules
@@ -197,13 +197,6 @@ def test_the_halves_of_a_pilot_share_no_item_and_keep_the_cells_even() -> None:
 def test_an_item_with_one_reviewer_is_no_pilot_item() -> None:
     with pytest.raises(InputError, match="two by two reviewers"):
         count_cells([row("i1", "a", "H", 3)], 0)
-
-
-@given(st.integers(1, 200), st.data())
-def test_wilson_holds_the_share(n: int, data: st.DataObject) -> None:
-    count = data.draw(st.integers(0, n))
-    low, high = wilson(count, n, 1.96)
-    assert 0 <= low <= count / n <= high <= 1
 
 
 def test_a_bonus_below_the_threshold_is_named_as_such() -> None:
