@@ -42,8 +42,7 @@ lock: $(STAMP) ## recompile constraints.txt after a change of dependencies
 	  pyproject.toml pins.txt -o constraints.txt
 
 notebooks: $(STAMP) ## execute the notebooks
-	$(BIN)/uv pip install --quiet -c constraints.txt -e '.[notebooks]'
-	$(BIN)/python -m pytest tests/test_notebooks.py -m live
+	$(BIN)/python -m pytest -m live tests/test_notebooks.py
 
 clean: ## remove what the targets made
 	rm -rf .venv demo real dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -61,7 +61,12 @@ Mode = Annotated[
 MustFile = Annotated[
     Path | None, typer.Option("--must", help="Rows of item_id that must be in; they count toward -k.")
 ]
-ExcludeFile = Annotated[Path | None, typer.Option("--exclude", help="Rows of item_id to leave out.")]
+ExcludeFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--exclude", help="Rows of item_id to leave out, or a duplicates.json: its dropped and held items."
+    ),
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write; '-' for stdout.")]
 
 

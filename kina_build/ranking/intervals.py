@@ -8,6 +8,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from kina_build.shares import bound_shares
+
 Floats = NDArray[np.float64]
 
 
@@ -24,10 +26,7 @@ def wilson(share: Floats, n: int, level: float) -> tuple[Floats, Floats]:
         n: trials behind each share.
         level: two-sided confidence.
     """
-    z = two_sided_z(level)
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+    return bound_shares(share, n, two_sided_z(level))
 
 
 def percentile_interval(resampled: Floats, level: float) -> tuple[Floats, Floats]:

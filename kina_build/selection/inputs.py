@@ -128,7 +128,10 @@ def sort_pairs(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
 
 
 def read_ids(path: Path) -> frozenset[str]:
-    """Read item ids from rows of item_id, or from the item_ids of a selection.json.
+    """Read item ids from rows of item_id, the item_ids of a selection.json, or a duplicates.json.
+
+    Of a duplicates.json they are the items that do not stay: dropped copies, and those held
+    over a disputed key.
 
     Raises:
         InputError: neither.
@@ -136,6 +139,9 @@ def read_ids(path: Path) -> frozenset[str]:
     document = _document(path)
     if document is not None and "item_ids" in document:
         return frozenset(map(str, document["item_ids"]))
+    if document is not None and "dropped" in document:
+        leavers = [*document["dropped"], *document.get("held", ())]
+        return frozenset(str(row["item_id"]) for row in leavers)
     rows = read_table(path)
     lacking = [row.line for row in rows if not str(row.values.get("item_id") or "").strip()]
     faults = [RowFault(str(path), line, "item_id: missing") for line in lacking]

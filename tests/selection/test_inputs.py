@@ -64,6 +64,8 @@ def test_conflicts_come_as_rows_or_from_duplicates_json(tmp_path: Path) -> None:
 def test_ids_come_as_rows_or_from_a_selection(tmp_path: Path) -> None:
     assert read_ids(write(tmp_path / "m.csv", "item_id,why\na,old\n")) == {"a"}
     assert read_ids(write(tmp_path / "s.json", '{"item_ids": ["a", "b"]}')) == {"a", "b"}
+    copies = '{"kept": ["a"], "dropped": [{"item_id": "b"}], "held": [{"item_id": "c"}]}'
+    assert read_ids(write(tmp_path / "d.json", copies)) == {"b", "c"}
     with pytest.raises(RowErrors, match="item_id: missing"):
         read_ids(write(tmp_path / "m.jsonl", '{"id": "a"}\n'))
 
