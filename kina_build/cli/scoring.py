@@ -226,6 +226,10 @@ def score(
     allow_partial: Annotated[
         bool, typer.Option("--allow-partial", help="Give a score below the coverage floor too.")
     ] = False,
+    trust_letters: Annotated[
+        bool,
+        typer.Option("--trust-letters", help="Replies without prompt_sha follow the release's letters."),
+    ] = False,
     predictions: Annotated[
         Path | None, typer.Option("--predictions", help="Triples: predicted rows.")
     ] = None,
@@ -255,7 +259,9 @@ def score(
     from kina_build.errors import UsageError
 
     if task == "multiple-choice":
-        tasks.multiple_choice(run, release, split, items, responses or [], allow_partial, output)
+        tasks.multiple_choice(
+            run, release, split, items, responses or [], allow_partial, trust_letters, output
+        )
     elif task == "triples":
         tasks.triples(run, predictions, gold, mode, relative_tolerance, output)
     elif task == "universe":
@@ -296,6 +302,6 @@ def register(app: typer.Typer) -> None:
     command(
         app,
         "score",
-        example="kina score --task multiple-choice --release release --responses responses.jsonl",
+        example="kina score --task multiple-choice --items pool.jsonl --responses responses.jsonl",
     )(score)
     command(app, "link", example="kina link predictions.jsonl --names names.csv -o linked.jsonl")(link)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,8 @@ from kina_build.errors import UsageError
 if TYPE_CHECKING:
     from kina_build.scoring.multiple_choice import ItemScore, ModelReport
     from kina_build.scoring.pairing import Quality
+    from kina_build.scoring.questions import Question
+    from kina_build.scoring.responses import Response
     from kina_build.scoring.universe import Matched, Seed, UniverseScores
 
 
@@ -35,6 +37,7 @@ def multiple_choice(
     items: Path | None,
     responses: Sequence[Path],
     allow_partial: bool,
+    trust_letters: bool,
     output: Path | None,
 ) -> None:
     """Mark responses.jsonl against a release, a pool, or the questions it carries itself."""
@@ -49,12 +52,12 @@ def multiple_choice(
         outputs=[output] if output else [],
         show=scoring_views.show_models,
         params={"task": "multiple-choice", "split": split, "allow_partial": allow_partial}
-        | {"coverage_floor": settings.coverage_floor}
+        | {"trust_letters": trust_letters, "coverage_floor": settings.coverage_floor}
         | {"extractor_version": EXTRACTOR_VERSION, "prompt_version": PROMPT_VERSION},
     )
     if output is not None and stage.up_to_date():
         return
-    scores, report = _mark(run, release, split, items, responses, allow_partial)
+    scores, report = _mark(run, release, split, items, responses, allow_partial, trust_letters)
     report |= {"extractor_version": EXTRACTOR_VERSION, "prompt_version": PROMPT_VERSION}
     held_back = any(model["score"] is None for model in report["models"]) or not report["models"]
     if output is not None:
@@ -73,6 +76,7 @@ def _mark(
     items: Path | None,
     responses: Sequence[Path],
     allow_partial: bool,
+    trust_letters: bool,
 ) -> tuple[list[ItemScore], dict[str, Any]]:
     from kina_build.scoring.marking import mark_models
     from kina_build.scoring.prompts import build_prompt, prompt_digest
@@ -89,6 +93,9 @@ def _mark(
         if not questions:
             raise UsageError("give --release or --items", hint="or a results file of the public KINA runner")
     rows = [response for file in files for response in file.responses]
+    manifest = _release_manifest(release)
+    if release is not None and not trust_letters:
+        _check_letters(run, manifest, rows, questions)
     wanted = {response.item_id for response in rows if response.prompt_sha is not None}
     prompts = {
         item_id: prompt_digest(build_prompt(question)) if item_id in wanted else None
@@ -111,17 +118,33 @@ def _mark(
         "models": [_model_report(one) for one in reports],
         "dropped": dropped,
     }
-    return scores, report | _release_identity(release)
+    if manifest:
+        report["dataset"] = {key: manifest.get(key) for key in ("version", "content_hash")}
+    return scores, report
 
 
-def _release_identity(release: Path | None) -> dict[str, Any]:
-    """Return the version and content hash of a release, for the record."""
+def _release_manifest(release: Path | None) -> dict[str, Any]:
+    """Return the manifest of a release; empty where there is none."""
     if release is None or not (release / "release.json").exists():
         return {}
     from kina_build.jsonl import read_json
 
-    manifest = read_json(release / "release.json")
-    return {"dataset": {key: manifest.get(key) for key in ("version", "content_hash")}}
+    manifest: dict[str, Any] = read_json(release / "release.json")
+    return manifest
+
+
+def _check_letters(
+    run: Run, manifest: Mapping[str, Any], rows: Sequence[Response], questions: Mapping[str, Question]
+) -> None:
+    """Refuse replies that may follow other letters; warn of those that only do not prove theirs."""
+    from kina_build.scoring.lettering import find_unproven, redrawn_items, refuse_unproven
+
+    unproven = find_unproven(rows, questions)
+    refuse_unproven(unproven, redrawn_items(manifest, questions))
+    if unproven:
+        run.console.warn(
+            f"{len(unproven)} replies carry no prompt_sha: taken as made on this release's own letters"
+        )
 
 
 def _model_report(report: ModelReport) -> dict[str, Any]:

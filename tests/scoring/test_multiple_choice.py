@@ -261,6 +261,46 @@ def test_a_changed_question_makes_its_replies_unmarkable(
     assert (report["models"][0]["score"], report["models"][0]["status"]) == (None, "no_scored_items")
 
 
+UNPROVEN = ("score", "--task", "multiple-choice", "--release", "release", "--responses", "r.jsonl")
+
+
+def relettered(release: Path, **letters: Any) -> None:
+    manifest = {"version": "1.0.0", "content_hash": "abc", "letters": letters}
+    (release / "release.json").write_text(json.dumps(manifest))
+    answers = ({"item_id": f"q{n}", "model": "m", "response": "Answer: A"} for n in range(6))
+    rows(release.parent / "r.jsonl", *answers)
+
+
+def test_replies_that_may_follow_other_letters_are_refused(
+    kina: Callable[..., Result], release: Path, tmp_path: Path
+) -> None:
+    relettered(release, shuffled=True, kept={"q1": "refers to a letter"})
+    refused = kina(*UNPROVEN, "-o", "scores.jsonl")
+    assert refused.exit_code == 1
+    assert "5 replies to 5 items carry no prompt_sha" in refused.stderr
+    assert "--trust-letters" in refused.stderr
+    assert not (tmp_path / "scores.jsonl").exists()
+    trusted = kina(*UNPROVEN, "--trust-letters", "--json")
+    assert trusted.exit_code == 0
+    assert json.loads(trusted.stdout)["models"][0]["score"] == pytest.approx(1 / 3)
+
+
+def test_replies_on_kept_letters_are_marked_with_a_warning(
+    kina: Callable[..., Result], release: Path
+) -> None:
+    relettered(release, shuffled=False, kept={})
+    marked = kina(*UNPROVEN, "--json")
+    assert marked.exit_code == 0
+    assert "6 replies carry no prompt_sha" in marked.stderr
+
+
+def test_a_failed_call_has_no_letter_to_doubt(kina: Callable[..., Result], release: Path) -> None:
+    relettered(release, shuffled=True, kept={})
+    rows(release.parent / "r.jsonl", {"item_id": "q0", "model": "m", "status": "timeout"})
+    done = kina(*UNPROVEN)
+    assert (done.exit_code, "prompt_sha" in done.stderr) == (1, False)
+
+
 def test_score_of_a_pool(kina: Callable[..., Result], make_item: Callable[..., Item], tmp_path: Path) -> None:
     write_pool(tmp_path / "pool.jsonl", [make_item("q1", correct_answer="B"), make_item("q2")])
     rows(tmp_path / "r.jsonl", {"item_id": "q1", "model": "m", "sample": 0, "response": "B"})
