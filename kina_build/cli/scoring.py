@@ -3,185 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from kina_build.cli import options, scoring_views
+from kina_build.cli import scoring_run, scoring_views
 from kina_build.cli.command import Run, command
+from kina_build.cli.scoring_run import Items, Release, Split
 
-if TYPE_CHECKING:
-    from kina_build.chat import ChatReply
-    from kina_build.config import ChatRules
-    from kina_build.scoring.questions import Question
-    from kina_build.scoring.runs import Call
-
-Release = Annotated[Path | None, typer.Option("--release", help="Folder of a release (`kina export`).")]
-Split = Annotated[str, typer.Option("--split", help="Split of the release.")]
-Items = Annotated[Path | None, typer.Option("--items", help="Items instead of a release: a pool.jsonl.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write.")]
-
-
-def run(
-    run: Run,
-    model: Annotated[str, typer.Option("--model", help="Name the endpoint knows the model by.")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="responses.jsonl to write.")],
-    release: Release = None,
-    items: Items = None,
-    questions: Annotated[
-        Path | None, typer.Option("--questions", help="Enumeration questions (CSV or JSONL: id, question).")
-    ] = None,
-    split: Split = "test",
-    base_url: Annotated[str | None, typer.Option("--base-url", help="Else OPENAI_BASE_URL.")] = None,
-    samples: Annotated[int | None, typer.Option("--samples", min=1, help="Replies per item.")] = None,
-    temperature: Annotated[
-        float | None, typer.Option("--temperature", min=0, help="Else [scoring] or the endpoint's.")
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", min=1, help="Tokens a reply may have.")
-    ] = None,
-    param: Annotated[
-        list[str] | None, typer.Option("--param", help="More of the call, NAME=JSON; repeatable.")
-    ] = None,
-    shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Show each item's options in a seeded order of its own.")
-    ] = False,
-    concurrency: Annotated[
-        int | None, typer.Option("--concurrency", min=1, help="Calls open at once.")
-    ] = None,
-    max_calls: Annotated[int | None, typer.Option("--max-calls", min=0, help="Stop after so many.")] = None,
-    log: Annotated[Path | None, typer.Option("--log", help="Reply log; else beside the output.")] = None,
-    seed: options.Seed = 0,
-    limit: options.Limit = None,
-    dry_run: options.DryRun = False,
-) -> None:
-    """Ask a model every question of a release, and keep its raw replies.
-
-    Every reply goes to the log as it comes; run the same command again to go on where it
-    stopped: no answered call is made twice. OPENAI_API_KEY is read from the environment.
-    """
-    from kina_build.chat import Endpoint, ReplyLog, complete
-    from kina_build.jsonl import write_records
-    from kina_build.scoring.prompts import PROMPT_VERSION
-    from kina_build.scoring.runs import collect_responses
-
-    rules = _chat_rules(run, concurrency, max_calls)
-    scoring = run.settings.scoring
-    params = _call_params(
-        param, scoring.temperature if temperature is None else temperature, max_tokens or scoring.max_tokens
-    )
-    k = samples or (1 if questions is not None else scoring.samples)
-    calls = _plan(run, release, items, questions, split, limit, model, k, params, seed if shuffle else None)
-    log_path = log or output.with_suffix(".replies.jsonl")
-    if dry_run:
-        run.report(
-            {"calls": len(calls), "items": len({c.item_id for c in calls}), "log": log_path.name},
-            scoring_views.show_plan,
-        )
-        return
-    replies = ReplyLog(log_path)
-    with run.console.progress(f"asking {model}") as progress:
-        received = complete(
-            [call.request for call in calls],
-            Endpoint.from_environment(base_url),
-            replies,
-            rules=rules,
-            on_progress=progress,
-        )
-    write_records(output, collect_responses(calls, received))
-    stage = run.stage(
-        "run",
-        inputs=[path for path in (release, items, questions) if path is not None],
-        outputs=[output],
-        show=scoring_views.show_run,
-        params={
-            "model": model,
-            "samples": k,
-            "call": params,
-            "shuffle": shuffle,
-            "seed": seed,
-            "split": split,
-        }
-        | {"limit": limit, "prompt_version": PROMPT_VERSION},
-    )
-    report = _run_report(model, calls, received, rules, replies.torn)
-    stage.finish(report, exit_code=1 if report["failed"] else 0, models={model: "as served"})
-
-
-def _chat_rules(run: Run, concurrency: int | None, max_calls: int | None) -> ChatRules:
-    given = {"concurrency": concurrency, "max_calls": max_calls}
-    rules = run.settings.chat
-    return rules.model_copy(update={name: value for name, value in given.items() if value is not None})
-
-
-def _call_params(pairs: list[str] | None, temperature: float | None, max_tokens: int) -> dict[str, Any]:
-    import json
-
-    from kina_build.errors import UsageError
-
-    params: dict[str, Any] = {"max_tokens": max_tokens}
-    if temperature is not None:
-        params["temperature"] = temperature
-    for pair in pairs or []:
-        name, _, text = pair.partition("=")
-        try:
-            params[name] = json.loads(text)
-        except json.JSONDecodeError:
-            raise UsageError(
-                f"--param {pair}: the value is not JSON", hint="for instance --param 'stop=[\"\\n\\n\"]'"
-            ) from None
-    return params
-
-
-def _plan(
-    run: Run,
-    release: Path | None,
-    items: Path | None,
-    questions: Path | None,
-    split: str,
-    limit: int | None,
-    model: str,
-    samples: int,
-    params: dict[str, Any],
-    shuffle_seed: int | None,
-) -> list[Call]:
-    from kina_build.scoring.runs import plan_calls, plan_list_calls
-    from kina_build.scoring.universe import read_seeds
-
-    if questions is not None:
-        return plan_list_calls(read_seeds(questions, with_gold=False)[:limit], model, samples, params)
-    asked = _questions(run, release, items, split)[:limit]
-    return plan_calls(asked, model, samples, params, shuffle_seed=shuffle_seed)
-
-
-def _questions(run: Run, release: Path | None, items: Path | None, split: str) -> list[Question]:
-    from kina_build.errors import UsageError
-    from kina_build.scoring.questions import read_items, read_release
-
-    if (release is None) == (items is None):
-        raise UsageError("give either --release or --items", hint="kina export writes a release folder")
-    return read_release(release, split) if release is not None else read_items(items or Path())
-
-
-def _run_report(
-    model: str, calls: list[Call], replies: list[ChatReply], rules: ChatRules, torn: int
-) -> dict[str, Any]:
-    from kina_build.chat import cost_of, count_statuses
-
-    failed = [reply for reply in replies if not reply.answered]
-    return {
-        "model": model,
-        "items": len({call.item_id for call in calls}),
-        "calls": len(calls),
-        "answered": len(calls) - len(failed),
-        "failed": len(failed),
-        "statuses": count_statuses(replies),
-        "first_error": failed[0].error if failed else None,
-        "prompt_tokens": sum(reply.prompt_tokens for reply in replies),
-        "completion_tokens": sum(reply.completion_tokens for reply in replies),
-        "cost": cost_of(replies, rules),
-        "torn_log_lines": torn,
-    }
 
 
 def extract(
@@ -297,7 +127,9 @@ def link(
 
 def register(app: typer.Typer) -> None:
     """Add the commands to an app."""
-    command(app, "run", example="kina run --release release --model my-model -o responses.jsonl")(run)
+    command(app, "run", example="kina run --release release --model my-model -o responses.jsonl")(
+        scoring_run.run
+    )
     command(app, "extract", example="kina extract replies.jsonl --json")(extract)
     command(
         app,

@@ -331,7 +331,7 @@ def link(
     write_records(output, (row.as_lm_kbc() for row in linked))
     counts: dict[str, int] = {}
     for row in linked:
-        for one in row.links:
+        for one in row.links or ():
             counts[one.method] = counts.get(one.method, 0) + 1
     stage = run.stage(
         "link",

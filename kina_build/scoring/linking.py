@@ -22,7 +22,8 @@ class NamedRow(BaseModel):
 
     subject: str = Field(alias="SubjectEntity")
     relation: str = Field(alias="Relation")
-    names: list[Any] = Field(alias="ObjectEntities")
+    names: list[Any] | None = Field(alias="ObjectEntities")
+    """None where no reply could be read."""
 
 
 class NameRow(BaseModel):
@@ -50,15 +51,17 @@ class LinkedRow:
 
     subject: str
     relation: str
-    links: tuple[Link, ...]
+    links: tuple[Link, ...] | None
+    """None where no reply could be read."""
 
     def as_lm_kbc(self) -> dict[str, Any]:
         """Return the row as LM-KBC writes it."""
+        links = self.links
         return {
             "SubjectEntity": self.subject,
             "Relation": self.relation,
-            "ObjectEntities": [link.name for link in self.links],
-            "ObjectEntitiesID": [link.target for link in self.links],
+            "ObjectEntities": None if links is None else [link.name for link in links],
+            "ObjectEntitiesID": None if links is None else [link.target for link in links],
         }
 
 
@@ -102,16 +105,17 @@ def link_rows(
     """Link every name of every row."""
     words = keywords or {}
     return [
-        LinkedRow(
-            row.subject,
-            row.relation,
-            tuple(
-                link_name(str(name), client, keywords=words.get(row.relation, ()), fixed=fixed)
-                for name in row.names
-            ),
-        )
+        LinkedRow(row.subject, row.relation, _link(row, client, words.get(row.relation, ()), fixed))
         for row in rows
     ]
+
+
+def _link(
+    row: NamedRow, client: WikidataClient, keywords: Sequence[str], fixed: Mapping[str, str] | None
+) -> tuple[Link, ...] | None:
+    if row.names is None:
+        return None
+    return tuple(link_name(str(name), client, keywords=keywords, fixed=fixed) for name in row.names)
 
 
 def questions_for_model(rows: Sequence[LinkedRow], model: str) -> dict[tuple[int, int], ChatRequest]:
@@ -119,18 +123,21 @@ def questions_for_model(rows: Sequence[LinkedRow], model: str) -> dict[tuple[int
     return {
         (place, number): ask_for_link(link, row.subject, row.relation, model)
         for place, row in enumerate(rows)
-        for number, link in enumerate(row.links)
+        for number, link in enumerate(row.links or ())
         if link.method == "first"
     }
 
 
 def with_choices(rows: Sequence[LinkedRow], replies: Mapping[tuple[int, int], ChatReply]) -> list[LinkedRow]:
     """Put the model's choices in place; a name whose reply names none keeps its first hit."""
-    chosen = []
-    for place, row in enumerate(rows):
-        links = tuple(
-            choose_link(link, replies[place, number]) if (place, number) in replies else link
-            for number, link in enumerate(row.links)
+    return [
+        replace(
+            row,
+            links=row.links
+            and tuple(
+                choose_link(link, replies[place, number]) if (place, number) in replies else link
+                for number, link in enumerate(row.links)
+            ),
         )
-        chosen.append(replace(row, links=links))
-    return chosen
+        for place, row in enumerate(rows)
+    ]

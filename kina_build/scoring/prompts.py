@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,11 +11,21 @@ import numpy as np
 from kina_build.scoring.questions import Question
 
 PROMPT_VERSION = "mc-1"
+LIST_PROMPT_VERSION = "list-1"
+PAIR_PROMPT_VERSION = "pair-1"
 
 INSTRUCTION = (
     "Read the question and choose the one correct option. You may reason first. "
     'The last line of your reply must be "Answer: X" without the quotes, '
     "where X is the label of your option, one of: {labels}."
+)
+
+PAIR_QUESTION = "Subject: {subject}\nRelation: {relation}\nWhich objects does this relation hold with?"
+"""Asked of a knowledge-base pair whose relation has no question of its own."""
+
+PAIR_INSTRUCTION = (
+    "Reply with one JSON list of strings and nothing else: every object by its English name, "
+    'numbers in digits, [""] if there is none.'
 )
 
 
@@ -53,3 +64,16 @@ def build_list_prompt(question: str) -> str:
         f"{question.strip()}\n\nGive the complete list, in the language of the question. "
         "Reply with one JSON list of strings and nothing else."
     )
+
+
+def build_pair_prompt(subject: str, relation: str, question: str | None = None) -> str:
+    """Write the user message that asks for all objects of a subject and relation.
+
+    Args:
+        subject: its name.
+        relation: a name such as CountryBordersCountry; the default question shows it in words.
+        question: with {subject}; None takes the default.
+    """
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", relation).lower()
+    asked = (question or PAIR_QUESTION.replace("{relation}", words)).replace("{subject}", subject)
+    return f"{asked.strip()}\n\n{PAIR_INSTRUCTION}"
