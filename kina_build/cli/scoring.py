@@ -82,11 +82,25 @@ def score(
         Path | None,
         typer.Option("--judge-log", help="Universe: log of the judge's replies, read and added to."),
     ] = None,
+    stages: Annotated[
+        list[str] | None,
+        typer.Option("--stages", help="Universe: CONDITION=scores.jsonl, once for each of the four."),
+    ] = None,
     output: Output = None,
 ) -> None:
-    """Mark replies: accuracy of multiple choice, F1 of enumerated universes, F1 of triples."""
+    """Mark replies: accuracy of multiple choice, F1 of enumerated universes, F1 of triples.
+
+    --stages tells where reasoning over a universe breaks down. Put the same multiple-choice
+    questions four times: alone (question), with the gold universe (universe), with the
+    operations to carry out (operations), with both (both); mark each; give the four files
+    of scores. Or one table whose rows item_id, model, score, condition hold all.
+    """
     from kina_build.cli import scoring_tasks as tasks
+    from kina_build.cli import scoring_universe
     from kina_build.errors import UsageError
+
+    if stages and (task != "universe" or questions or replies or judge or judge_log):
+        raise UsageError("--stages belongs to --task universe and takes no --questions, --replies or --judge")
 
     if task == "multiple-choice":
         tasks.multiple_choice(
@@ -94,8 +108,10 @@ def score(
         )
     elif task == "triples":
         tasks.triples(run, predictions, gold, mode, relative_tolerance, output)
+    elif stages:
+        scoring_universe.stages(run, stages, output)
     elif task == "universe":
-        tasks.universe(run, questions, replies, matching, judge, judge_log, output)
+        scoring_universe.universe(run, questions, replies, matching, judge, judge_log, output)
     else:
         raise UsageError(f"--task {task}: no such task", hint="multiple-choice, universe or triples")
 

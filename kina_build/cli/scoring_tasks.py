@@ -1,4 +1,4 @@
-"""The bodies of `kina score` and `kina link`: read files, call the library, build the report."""
+"""The bodies of `kina link` and of `kina score` for multiple choice and triples."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
     from kina_build.scoring.multiple_choice import ItemScore, ModelReport
-    from kina_build.scoring.pairing import Quality
     from kina_build.scoring.questions import Question
     from kina_build.scoring.responses import Response
-    from kina_build.scoring.universe import Matched, Seed, UniverseScores
 
 
-def _need(**given: Any) -> None:
+def need(**given: Any) -> None:
     """Ask for the options a task cannot do without.
 
     Raises:
@@ -44,7 +42,7 @@ def multiple_choice(
     from kina_build.scoring.letters import EXTRACTOR_VERSION
     from kina_build.scoring.prompts import PROMPT_VERSION
 
-    _need(responses=responses)
+    need(responses=responses)
     settings = run.settings.scoring
     stage = run.stage(
         "score",
@@ -164,7 +162,7 @@ def triples(
     from kina_build.scoring.mistakes import count_mistakes, find_mistakes
     from kina_build.scoring.triples import MODES, TripleRow, score_triples
 
-    _need(predictions=predictions, gold=gold)
+    need(predictions=predictions, gold=gold)
     if mode not in MODES:
         raise UsageError(f"--mode {mode}: no such mode", hint=", ".join(MODES))
     if relative_tolerance is not None and mode != "strict":
@@ -198,90 +196,6 @@ def triples(
             ),
         )
     run.report(report, scoring_views.show_triples)
-
-
-def universe(
-    run: Run,
-    questions: Path | None,
-    replies: Path | None,
-    matching: str,
-    judge: str | None,
-    judge_log: Path | None,
-    output: Path | None,
-) -> None:
-    """Mark lists of names, by rules and, if asked, by a judge too."""
-    from kina_build.jsonl import write_records
-    from kina_build.scoring.universe import (
-        FORM,
-        MATCHINGS,
-        ListReply,
-        match_replies,
-        read_seeds,
-        sum_up,
-    )
-    from kina_build.tables import read_typed
-
-    _need(questions=questions, replies=replies)
-    if matching not in MATCHINGS:
-        raise UsageError(f"--matching {matching}: no such matching", hint=", ".join(MATCHINGS))
-    outcomes, unanswered, ignored = match_replies(
-        read_seeds(questions or Path()),
-        read_typed(replies or Path(), ListReply),
-        matching,  # type: ignore[arg-type]
-    )
-    by_rules = sum_up(outcomes, unanswered, ignored)
-    scores, failed = by_rules, 0
-    if judge is not None or judge_log is not None:
-        outcomes, failed = _judge(run, outcomes, judge, judge_log)
-        scores = sum_up(outcomes, unanswered, ignored)
-    report = _universe_report(scores) | {"task": "universe", "form": FORM, "matching": matching}
-    report |= {"rule_only": _prf(by_rules.overall), "judge": judge, "judge_failures": failed}
-    if output is not None:
-        write_records(output, report["per_question"])
-    run.report(report, scoring_views.show_universe, int(failed > 0))
-
-
-def _judge(
-    run: Run, outcomes: Sequence[tuple[Seed, Matched]], judge: str | None, judge_log: Path | None
-) -> tuple[list[tuple[Seed, Matched]], int]:
-    from kina_build.chat import Endpoint, ReplyLog, complete
-    from kina_build.scoring.universe.judge import apply_judge, ask_judge
-
-    _need(judge=judge)
-    log = ReplyLog(judge_log)
-    asked = ask_judge(outcomes, judge or "")
-    requests = list(asked.values())
-    if all(log.find(request.key) is not None for request in requests):
-        endpoint = Endpoint("http://replayed.invalid")  # every answer is in the log
-    else:
-        endpoint = Endpoint.from_environment()
-    with run.console.progress("judging") as progress:
-        received = complete(requests, endpoint, log, rules=run.settings.chat, on_progress=progress)
-    failed = sum(not reply.answered for reply in received)
-    return apply_judge(outcomes, dict(zip(asked, received, strict=True))), failed
-
-
-def _universe_report(scores: UniverseScores) -> dict[str, Any]:
-    return {
-        "f1": scores.overall.f1,
-        "precision": scores.overall.p,
-        "recall": scores.overall.r,
-        "micro": _prf(scores.micro),
-        "languages": {name: _prf(row) for name, row in scores.by_language.items()},
-        "domains": {name: _prf(row) for name, row in scores.by_domain.items()},
-        "per_question": [
-            {"id": seed.id, "language": seed.language, "domain": seed.domain, **_prf(seed.quality)}
-            | {"predicted": len(seed.matched.predicted), "gold": len(seed.matched.golds)}
-            | {"matched": len(seed.matched.pairs), "repeats": seed.matched.repeats}
-            for seed in scores.seeds
-        ],
-        "unanswered": list(scores.unanswered),
-        "replies_without_question": scores.ignored,
-    }
-
-
-def _prf(row: Quality) -> dict[str, float]:
-    return {"f1": row.f1, "precision": row.p, "recall": row.r}
 
 
 def link(

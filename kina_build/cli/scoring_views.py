@@ -142,6 +142,26 @@ def show_universe(report: dict[str, Any], console: Console) -> None:
         console.say(f"{report['replies_without_question']} replies belong to no question")
 
 
+def show_stages(report: dict[str, Any], console: Console) -> None:
+    """Show accuracy under each condition and what is lost at each stage."""
+    given = ["question", "universe", "operations", "both"]
+    lost = ["completeness", "awareness", "application"]
+    rows = [
+        [
+            one["model"],
+            *(one[stage] for stage in lost),
+            *(one["accuracy"][name] for name in given),
+            one["items"],
+        ]
+        for one in report["stages"]
+    ]
+    title = "accuracy lost at each stage, and accuracy given the question, more, and all"
+    console.table(title, ["model", *lost, *given, "items"], rows)
+    for one in report["stages"]:
+        if one["left_out"]:
+            console.say(f"{one['model']}: {one['left_out']} questions are not marked under all four")
+
+
 def show_links(report: dict[str, Any], console: Console) -> None:
     """Show how names were linked."""
     rows = [[method, n] for method, n in report["methods"].items()]

@@ -19,7 +19,6 @@ from kina_build.scoring.universe.judge import apply_judge, ask_judge, read_verdi
 from kina_build.scoring.universe.normalise import safe_tiers, tier_one
 from kina_build.scoring.universe.parse import conjunction
 from kina_build.scoring.universe.score import rate_match
-from kina_build.scoring.universe.stages import find_stages
 from tests.servers import said, scripted
 
 
@@ -246,11 +245,6 @@ def test_the_judge_sees_leftovers_only_and_uses_a_gold_up() -> None:
 )
 def test_verdicts(text: str, place: int | None) -> None:
     assert read_verdict(text, 3) == place
-
-
-def test_stages() -> None:
-    stages = find_stages({"question": 0.4, "universe": 0.6, "operations": 0.5, "both": 0.9})
-    assert (stages.completeness, stages.awareness, stages.application) == pytest.approx((0.2, 0.1, 0.1))
 
 
 def test_command(kina: Callable[..., Result], tmp_path: Path) -> None:
