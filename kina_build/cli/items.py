@@ -76,7 +76,7 @@ def import_(
         result = read_all(files, source, progress)
     report = _import_report(result)
     for reject in result.rejects[:SHOWN_FAULTS]:
-        run.console.say(str(reject))
+        run.console.warn(str(reject))
     if len(result.rejects) > SHOWN_FAULTS:
         run.console.say(f"... and {len(result.rejects) - SHOWN_FAULTS} more rejects (--json lists all)")
     if result.rejects and not keep_going:

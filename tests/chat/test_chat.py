@@ -101,7 +101,7 @@ def test_concurrency_is_capped() -> None:
             ask(*"abcdefghij"),
             server.endpoint(),
             ReplyLog(),
-            rules=QUICK.model_copy(update={"concurrency": 3}),
+            rules=QUICK.model_copy(update={"concurrency": 3, "timeout_s": 30.0}),
         )
     assert len(server.asked) == 10
     assert 2 <= server.most_open <= 3
