@@ -14,7 +14,7 @@ from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
     from kina_build.scoring.pairing import Quality
-    from kina_build.scoring.universe import Matched, Seed, UniverseScores
+    from kina_build.scoring.universe import Matched, Outcome, UniverseScores
     from kina_build.scoring.universe.stages import ConditionScore
 
 
@@ -32,19 +32,18 @@ def universe(
     from kina_build.scoring.universe import (
         FORM,
         MATCHINGS,
-        ListReply,
         match_replies,
+        read_replies,
         read_seeds,
         sum_up,
     )
-    from kina_build.tables import read_typed
 
     need(questions=questions, replies=replies)
     if matching not in MATCHINGS:
         raise UsageError(f"--matching {matching}: no such matching", hint=", ".join(MATCHINGS))
     outcomes, unanswered, ignored = match_replies(
         read_seeds(questions or Path()),
-        read_typed(replies or Path(), ListReply),
+        read_replies(replies or Path()),
         matching,  # type: ignore[arg-type]
     )
     by_rules = sum_up(outcomes, unanswered, ignored)
@@ -60,8 +59,8 @@ def universe(
 
 
 def _judge(
-    run: Run, outcomes: Sequence[tuple[Seed, Matched]], judge: str | None, judge_log: Path | None
-) -> tuple[list[tuple[Seed, Matched]], int]:
+    run: Run, outcomes: Sequence[Outcome], judge: str | None, judge_log: Path | None
+) -> tuple[list[Outcome], int]:
     from kina_build.chat import Endpoint, ReplyLog, complete
     from kina_build.scoring.universe.judge import apply_judge, ask_judge
 
@@ -89,12 +88,21 @@ def _universe_report(scores: UniverseScores) -> dict[str, Any]:
         "domains": {name: _prf(row) for name, row in scores.by_domain.items()},
         "per_question": [
             {"id": seed.id, "language": seed.language, "domain": seed.domain, **_prf(seed.quality)}
-            | {"predicted": len(seed.matched.predicted), "gold": len(seed.matched.golds)}
-            | {"matched": len(seed.matched.pairs), "repeats": seed.matched.repeats}
+            | {"samples": seed.samples, **_counts(seed.matched)}
             for seed in scores.seeds
         ],
         "unanswered": list(scores.unanswered),
         "replies_without_question": scores.ignored,
+    }
+
+
+def _counts(samples: Sequence[Matched]) -> dict[str, int]:
+    """Add up what the samples of one question name, its golds as often as there are samples."""
+    return {
+        "predicted": sum(len(one.predicted) for one in samples),
+        "gold": sum(len(one.golds) for one in samples),
+        "matched": sum(len(one.pairs) for one in samples),
+        "repeats": sum(one.repeats for one in samples),
     }
 
 

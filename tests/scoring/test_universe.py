@@ -226,6 +226,35 @@ def test_headline_is_the_mean_over_questions() -> None:
     assert (scores.unanswered, scores.ignored) == (("2",), 1)
 
 
+def test_samples_of_a_question_are_averaged_in_any_order() -> None:
+    texts = ["Paris, Rome", "Paris", "Oslo"]
+    numbered = [ListReply(id="1", response=text, sample=n, model="m") for n, text in enumerate(texts)]
+    bare = [ListReply(id="1", response=text) for text in texts]
+    (score,) = sum_up(*match_replies(SEEDS[:1], numbered)).seeds
+    assert (score.samples, score.quality.p, score.quality.r) == pytest.approx((3, 2 / 3, 0.5))
+    assert score.quality.f1 == pytest.approx((1 + 2 / 3 + 0) / 3)
+    for replies in (numbered[::-1], bare, bare[::-1]):
+        assert sum_up(*match_replies(SEEDS[:1], replies)).seeds == (score,)
+
+
+def test_a_question_weighs_the_same_however_often_it_was_asked() -> None:
+    replies = [ListReply(id="1", response="Paris, Rome", sample=n) for n in range(4)]
+    scores = sum_up(*match_replies(SEEDS, [*replies, ListReply(id="2", response="")]))
+    assert (scores.overall.f1, scores.unanswered) == (0.5, ())
+
+
+def test_a_failed_call_is_no_sample_and_a_repeated_number_no_second_one() -> None:
+    replies = [
+        ListReply(id="1", status="timeout", sample=0),
+        ListReply(id="1", response="Oslo", sample=1),
+        ListReply(id="1", response="Paris, Rome", sample=1),
+        ListReply(id="2", status="server_error"),
+    ]
+    scores = sum_up(*match_replies(SEEDS, replies))
+    assert [(seed.samples, seed.quality.f1) for seed in scores.seeds] == [(1, 1), (0, 0)]
+    assert scores.unanswered == ("2",)
+
+
 def test_the_judge_sees_leftovers_only_and_uses_a_gold_up() -> None:
     outcomes, _, _ = match_replies(
         SEEDS[:1], [ListReply(id="1", response="Rome; Lutetia; Paname; City of Light")]
@@ -234,9 +263,9 @@ def test_the_judge_sees_leftovers_only_and_uses_a_gold_up() -> None:
     assert len(asked) == 3
     assert all("Rome" not in r.messages[0]["content"].split("entries")[1] for r in asked.values())
     replies = {key: ChatReply(key=r.key, status="ok", text="Answer: 1") for key, r in asked.items()}
-    ((_, matched),) = apply_judge(outcomes, replies)
-    rated = rate_match(matched)
-    assert (len(matched.pairs), rated.r, rated.p) == (2, 1, 0.5)
+    (judged,) = apply_judge(outcomes, replies)
+    rated = rate_match(judged.matched)
+    assert (len(judged.matched.pairs), rated.r, rated.p) == (2, 1, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -277,6 +306,16 @@ def test_command_with_a_judge_replayed(
     replayed = json.loads(kina(*arguments, *judge).stdout)
     assert live == replayed
     assert (live["f1"], live["rule_only"]["f1"]) == (1, 0.5)
+
+
+def test_replies_of_several_models_are_refused(kina: Callable[..., Result], tmp_path: Path) -> None:
+    questions, replies = tmp_path / "q.jsonl", tmp_path / "r.jsonl"
+    questions.write_text('{"id": "1", "gold": ["x"]}\n')
+    replies.write_text(
+        '{"id": "1", "model": "a", "response": "x"}\n{"id": "1", "model": "b", "response": "y"}\n'
+    )
+    mixed = kina("score", "--task", "universe", "--questions", questions, "--replies", replies)
+    assert (mixed.exit_code, "replies of 2 models ('a', 'b'" in mixed.stderr) == (2, True)
 
 
 def test_command_names_what_is_wrong(kina: Callable[..., Result], tmp_path: Path) -> None:

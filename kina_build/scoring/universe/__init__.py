@@ -5,9 +5,11 @@ from kina_build.scoring.universe.parse import parse_names
 from kina_build.scoring.universe.score import (
     FORM,
     ListReply,
+    Outcome,
     Seed,
     UniverseScores,
     match_replies,
+    read_replies,
     read_seeds,
     sum_up,
 )
@@ -18,12 +20,14 @@ __all__ = [
     "ListReply",
     "Matched",
     "Matching",
+    "Outcome",
     "Seed",
     "UniverseScores",
     "add_judged",
     "match_names",
     "match_replies",
     "parse_names",
+    "read_replies",
     "read_seeds",
     "sum_up",
 ]

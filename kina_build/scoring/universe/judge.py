@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kina_build.chat import ChatReply, ChatRequest
-from kina_build.scoring.universe.match import Matched, add_judged
-from kina_build.scoring.universe.score import Seed
+from kina_build.scoring.universe.match import add_judged
+from kina_build.scoring.universe.score import Outcome, Seed
 
 JUDGE_PROMPT_VERSION = "universe-judge-1"
 
@@ -17,10 +19,11 @@ Question = tuple[int, int]
 """(place of the outcome, place of the prediction in it)."""
 
 
-def ask_judge(outcomes: Sequence[tuple[Seed, Matched]], model: str) -> dict[Question, ChatRequest]:
+def ask_judge(outcomes: Sequence[Outcome], model: str) -> dict[Question, ChatRequest]:
     """Write a request for each unmatched prediction of a question with unmatched golds."""
     requests: dict[Question, ChatRequest] = {}
-    for place, (seed, matched) in enumerate(outcomes):
+    for place, outcome in enumerate(outcomes):
+        seed, matched = outcome.seed, outcome.matched
         said, golds = matched.unmatched
         for prediction in said if golds else ():
             text = _prompt(seed, matched.predicted[prediction], [matched.golds[gold][0] for gold in golds])
@@ -47,17 +50,15 @@ def read_verdict(text: str, n_golds: int) -> int | None:
     return int(found[-1]) - 1 if 1 <= int(found[-1]) <= n_golds else None
 
 
-def apply_judge(
-    outcomes: Sequence[tuple[Seed, Matched]], replies: Mapping[Question, ChatReply]
-) -> list[tuple[Seed, Matched]]:
+def apply_judge(outcomes: Sequence[Outcome], replies: Mapping[Question, ChatReply]) -> list[Outcome]:
     """Add the judge's verdicts to the outcomes by rules."""
-    judged: list[tuple[Seed, Matched]] = []
-    for place, (seed, matched) in enumerate(outcomes):
-        golds = matched.unmatched[1]
-        verdicts: dict[int, int] = {}
-        for (where, prediction), reply in replies.items():
-            entry = read_verdict(reply.text, len(golds)) if where == place and reply.answered else None
-            if entry is not None:
-                verdicts[prediction] = golds[entry]
-        judged.append((seed, add_judged(matched, verdicts)))
-    return judged
+    verdicts: dict[int, dict[int, int]] = defaultdict(dict)
+    for (place, prediction), reply in replies.items():
+        golds = outcomes[place].matched.unmatched[1]
+        entry = read_verdict(reply.text, len(golds)) if reply.answered else None
+        if entry is not None:
+            verdicts[place][prediction] = golds[entry]
+    return [
+        replace(outcome, matched=add_judged(outcome.matched, verdicts[place]))
+        for place, outcome in enumerate(outcomes)
+    ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
 from kina_build.errors import InputError
 from kina_build.scoring.pairing import Quality, mean_quality, quality
+from kina_build.scoring.responses import FAILED
 from kina_build.scoring.universe.match import Matched, Matching, match_names
 from kina_build.scoring.universe.parse import parse_names
 from kina_build.tables import read_typed
@@ -60,6 +62,11 @@ class ListReply(BaseModel):
     """The raw text; absent where the call failed."""
     language: str | None = None
     """Needed only where one id stands for questions in several languages."""
+    sample: int | None = None
+    """Of several replies to one question; rows without a number are samples of their own."""
+    model: str | None = None
+    status: str = "ok"
+    """Of the call, as kina_build.chat names them."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,11 @@ class SeedScore:
     language: str
     domain: str
     quality: Quality
-    matched: Matched
+    """Mean over its samples; all 0 without any."""
+    samples: int
+    """Answered samples."""
+    matched: tuple[Matched, ...]
+    """The outcome of each sample."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,7 @@ class UniverseScores:
     overall: Quality
     """Mean over (question, language)."""
     micro: Quality
-    """Of the counts of all questions taken together."""
+    """Of the counts of all samples taken together."""
     by_language: Mapping[str, Quality]
     by_domain: Mapping[str, Quality]
     seeds: tuple[SeedScore, ...]
@@ -89,6 +100,15 @@ class UniverseScores:
     """Questions without a reply; they score 0."""
     ignored: int
     """Replies to no question of the file."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one sample says of one question; an unanswered question has one that says nothing."""
+
+    seed: Seed
+    matched: Matched
+    answered: bool = True
 
 
 def read_seeds(path: Path, *, with_gold: bool = True) -> list[Seed]:
@@ -111,30 +131,57 @@ def read_seeds(path: Path, *, with_gold: bool = True) -> list[Seed]:
     return seeds
 
 
+def read_replies(path: Path) -> list[ListReply]:
+    """Read replies from CSV or JSONL.
+
+    Raises:
+        InputError: as read_typed, or replies of several models.
+    """
+    replies = read_typed(path, ListReply)
+    models = sorted({reply.model for reply in replies if reply.model is not None})
+    if len(models) > 1:
+        raise InputError(
+            f"{path}: replies of {len(models)} models ({models[0]!r}, {models[1]!r}, ...)",
+            hint="lists are scored one model at a time: give each a file of its own",
+        )
+    return replies
+
+
 def match_replies(
     seeds: Sequence[Seed], replies: Iterable[ListReply], matching: Matching = "maximum"
-) -> tuple[list[tuple[Seed, Matched]], list[str], int]:
+) -> tuple[list[Outcome], list[str], int]:
     """Parse and match every reply by rules.
 
+    A failed call is no reply. Of two rows with one sample number the last counts.
+
     Returns:
-        (question, outcome) sorted by id and language; ids without a reply; replies ignored.
+        Outcomes by id, language and sample; ids without a reply; replies ignored.
     """
-    said: dict[tuple[str, str | None], str] = {
-        (reply.id, reply.language): reply.response or "" for reply in replies
-    }
-    used: set[tuple[str, str | None]] = set()
-    outcomes: list[tuple[Seed, Matched]] = []
+    said = _texts(replies)
+    outcomes: list[Outcome] = []
     unanswered: list[str] = []
     for seed in sorted(seeds, key=lambda one: (one.id, one.language)):
-        key = next((k for k in ((seed.id, seed.language or None), (seed.id, None)) if k in said), None)
-        if key is None:
+        key = (seed.id, seed.language or None)
+        texts = said[key] if key in said else said.get((seed.id, None), [])
+        if not texts:
             unanswered.append(seed.id)
-        else:
-            used.add(key)
+            outcomes.append(Outcome(seed, match_names([], seed.gold, seed.language), answered=False))
         known = [name for entry in seed.gold for name in entry]
-        names = parse_names(said[key], seed.language or None, known) if key else []
-        outcomes.append((seed, match_names(names, seed.gold, seed.language, matching)))
-    return outcomes, unanswered, len(set(said) - used)
+        for text in texts:
+            names = parse_names(text, seed.language or None, known)
+            outcomes.append(Outcome(seed, match_names(names, seed.gold, seed.language, matching)))
+    asked = {(seed.id, language) for seed in seeds for language in (seed.language or None, None)}
+    return outcomes, unanswered, sum(len(texts) for key, texts in said.items() if key not in asked)
+
+
+def _texts(replies: Iterable[ListReply]) -> dict[tuple[str, str | None], list[str]]:
+    """Return the samples of each question, sorted so that the order of rows makes no difference."""
+    samples: dict[tuple[str, str | None], dict[tuple[int | None, int], str]] = defaultdict(dict)
+    for row, reply in enumerate(replies):
+        if reply.status not in FAILED:
+            number = (reply.sample, row if reply.sample is None else 0)
+            samples[reply.id, reply.language][number] = reply.response or ""
+    return {key: sorted(texts.values()) for key, texts in samples.items()}
 
 
 def rate_match(matched: Matched) -> Quality:
@@ -143,17 +190,14 @@ def rate_match(matched: Matched) -> Quality:
     return quality(m / len(matched.predicted), m / len(matched.golds)) if m else Quality(0.0, 0.0, 0.0)
 
 
-def sum_up(
-    outcomes: Sequence[tuple[Seed, Matched]], unanswered: Sequence[str] = (), ignored: int = 0
-) -> UniverseScores:
-    """Average the outcomes of all questions."""
+def sum_up(outcomes: Sequence[Outcome], unanswered: Sequence[str] = (), ignored: int = 0) -> UniverseScores:
+    """Average the samples of each question, then all questions."""
     seeds = tuple(
-        SeedScore(seed.id, seed.language, seed.domain, rate_match(matched), matched)
-        for seed, matched in outcomes
+        _score(list(own)) for _, own in groupby(outcomes, key=lambda one: (one.seed.id, one.seed.language))
     )
-    found = sum(len(matched.pairs) for _, matched in outcomes)
-    predicted = sum(len(matched.predicted) for _, matched in outcomes)
-    golds = sum(len(matched.golds) for _, matched in outcomes)
+    found = sum(len(one.matched.pairs) for one in outcomes)
+    predicted = sum(len(one.matched.predicted) for one in outcomes)
+    golds = sum(len(one.matched.golds) for one in outcomes)
     return UniverseScores(
         overall=mean_quality([seed.quality for seed in seeds]),
         micro=quality(found / predicted if predicted else 0.0, found / golds if golds else 0.0),
@@ -162,6 +206,18 @@ def sum_up(
         seeds=seeds,
         unanswered=tuple(unanswered),
         ignored=ignored,
+    )
+
+
+def _score(outcomes: Sequence[Outcome]) -> SeedScore:
+    seed = outcomes[0].seed
+    return SeedScore(
+        seed.id,
+        seed.language,
+        seed.domain,
+        mean_quality([rate_match(one.matched) for one in outcomes]),
+        sum(one.answered for one in outcomes),
+        tuple(one.matched for one in outcomes),
     )
 
 
