@@ -65,7 +65,8 @@ def score(
     ] = None,
     gold: Annotated[Path | None, typer.Option("--gold", help="Triples: gold rows.")] = None,
     mode: Annotated[
-        str, typer.Option("--mode", help="Triples: lm-kbc-2023, strict, seed-recipe, ...")
+        str,
+        typer.Option("--mode", help="Triples: lm-kbc-2023, lm-kbc-2024, strict, seed-recipe, ..."),
     ] = "lm-kbc-2023",
     relative_tolerance: Annotated[
         float | None, typer.Option("--relative-tolerance", min=0, help="Triples, strict: for numbers.")

@@ -113,8 +113,11 @@ def show_triples(report: dict[str, Any], console: Console) -> None:
     columns = ["relation", "n", "P", "R", "F1"]
     rows = [[name, row["n"], row["p"], row["r"], row["f1"]] for name, row in report["relations"].items()]
     macro = report["macro"]
-    head = ["all (mean of relations)", sum(row[1] for row in rows), macro["p"], macro["r"], macro["f1"]]
-    console.table(f"triples, {report['mode']}", columns, [head, *rows])
+    mean_of = "pairs" if report["mode"] == "lm-kbc-2024" else "relations"
+    head = [f"all (mean of {mean_of})", sum(row[1] for row in rows), macro["p"], macro["r"], macro["f1"]]
+    micro = report["micro"]
+    pooled = ["all (counts pooled)", head[1], micro["p"], micro["r"], micro["f1"]]
+    console.table(f"triples, {report['mode']}", columns, [head, pooled, *rows])
     kinds = [[kind, n] for kind, n in report["mistakes"]["all"].items()]
     console.table("mistakes", ["kind", "objects"], kinds)
     left_out = [[reason, n] for reason, n in report["not_scored"].items() if n]

@@ -1,8 +1,10 @@
-"""Knowledge-base completion scores: LM-KBC 2023 as published, and two stricter readings.
+"""Knowledge-base completion scores: LM-KBC 2023 as published, and other readings.
 
 The default reproduces the challenge's evaluation script (lm-kbc/dataset2023 after its fix
 of 25 July 2023) to the last digit, oddities included: repeats each count as found, so that
 recall and F1 can pass 1. The leaderboard used a private gold and cannot be reproduced.
+Mode lm-kbc-2024 follows the next year's script (lm-kbc/dataset2024): sets, and a headline
+that is the mean over all pairs.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from kina_build.errors import InputError
 from kina_build.jsonl import canonical
 from kina_build.scoring.pairing import Quality, mean_quality, pair_up, quality
 
-Mode = Literal["lm-kbc-2023", "lm-kbc-2023-before-fix", "strict", "seed-recipe"]
+Mode = Literal["lm-kbc-2023", "lm-kbc-2023-before-fix", "lm-kbc-2024", "strict", "seed-recipe"]
 MODES: tuple[str, ...] = get_args(Mode)
 
 NONE_OBJECTS: tuple[list[Any], ...] = ([], [""])
@@ -61,7 +63,7 @@ class TripleScores:
     relations: Mapping[str, tuple[int, Quality]]
     """Relation to (number of pairs, its row), sorted by name."""
     macro: Quality
-    """Mean of the relation rows: the challenge's headline."""
+    """Mean of the relation rows, in lm-kbc-2024 of all pairs: the challenge's headline."""
     instance_macro: Quality
     """Mean over all pairs."""
     micro: Quality
@@ -88,8 +90,9 @@ def score_triples(
     Args:
         predictions: one row a pair; of repeated pairs the last counts.
         gold: likewise.
-        mode: lm-kbc-2023, lm-kbc-2023-before-fix, strict (sets, each gold found once), or
-            seed-recipe (counts pooled by relation on sets, "" an entry like any other).
+        mode: lm-kbc-2023, lm-kbc-2023-before-fix, lm-kbc-2024 (sets, "" an entry like any
+            other), strict (sets without "", each gold found once), or seed-recipe (counts
+            pooled by relation on sets, "" an entry like any other).
         relative_tolerance: in strict mode, numbers within this share of the gold number fit it.
 
     Raises:
@@ -114,12 +117,14 @@ def score_triples(
         for key in sorted(truth)
     )
     relations = _relation_rows(pairs, said, truth, mode)
+    by_relation = mean_quality([row for _, row in relations.values()])
+    by_pair = mean_quality([pair.quality for pair in pairs])
     return TripleScores(
         mode=mode,
         relations=relations,
-        macro=mean_quality([row for _, row in relations.values()]),
-        instance_macro=mean_quality([pair.quality for pair in pairs]),
-        micro=_pooled([_counts(said[key], truth[key]) for key in truth]),
+        macro=by_pair if mode == "lm-kbc-2024" else by_relation,
+        instance_macro=by_pair,
+        micro=_pooled([_counts(said[key], truth[key]) for key in truth], empty=float(mode == "lm-kbc-2024")),
         zero_object=_zero_object(said, truth),
         pairs=pairs,
         repeats=sum(pair.repeats for pair in pairs),
@@ -145,22 +150,39 @@ def rate_official(predicted: list[Any] | None, gold: list[Any], *, fixed: bool =
     return quality(p, r)
 
 
+def rate_2024(predicted: list[Any] | None, gold: list[Any]) -> Quality:
+    """Rate one pair as the script of 2024 does: on sets, recall 1 where the gold is empty.
+
+    Args:
+        predicted: entries as predicted; None, which that script does not know, rates 0.
+        gold: entries of the gold; [""] is an entry.
+    """
+    said, truth = ({canonical(entry) for entry in entries} for entries in (predicted or [], gold))
+    found = len(said & truth)
+    r = found / len(truth) if truth else 1.0
+    return quality(0.0 if predicted is None else found / len(said) if said else 1.0, r)
+
+
 def rate_strict(
     predicted: list[Any] | None, gold: list[Any], relative_tolerance: float | None = None
 ) -> Quality:
     """Rate one pair on sets without "", each gold found at most once.
 
     Two empty sets rate 1; an empty prediction has precision 1, an empty gold recall 1.
+    None is not an empty prediction: its precision is 0.
     """
     said, truth = _entries(predicted or []), _entries(gold)
     fits = [
         [place for place, entry in enumerate(truth) if _fits(one, entry, relative_tolerance)] for one in said
     ]
     found = sum(gold_place >= 0 for gold_place in pair_up(fits, len(truth)))
-    return quality(found / len(said) if said else 1.0, found / len(truth) if truth else 1.0)
+    r = found / len(truth) if truth else 1.0
+    return quality(0.0 if predicted is None else found / len(said) if said else 1.0, r)
 
 
 def _rater(mode: Mode, tolerance: float | None) -> Callable[[list[Any] | None, list[Any]], Quality]:
+    if mode == "lm-kbc-2024":
+        return rate_2024
     if mode in ("strict", "seed-recipe"):
         return lambda predicted, gold: rate_strict(predicted, gold, tolerance)
     return lambda predicted, gold: rate_official(predicted, gold, fixed=mode == "lm-kbc-2023")
@@ -193,9 +215,10 @@ def _counts(said: TripleRow, truth: TripleRow) -> tuple[int, int, int]:
     return len(predicted & gold), len(predicted), len(gold)
 
 
-def _pooled(counts: Sequence[tuple[int, int, int]]) -> Quality:
+def _pooled(counts: Sequence[tuple[int, int, int]], empty: float = 0.0) -> Quality:
+    """Return P and R of summed counts; `empty` is the value of either over nothing."""
     found, predicted, gold = (sum(column) for column in zip(*counts, strict=True)) if counts else (0, 0, 0)
-    return quality(found / predicted if predicted else 0.0, found / gold if gold else 0.0)
+    return quality(found / predicted if predicted else empty, found / gold if gold else empty)
 
 
 def _relation_rows(

@@ -15,7 +15,7 @@ from typer.testing import Result
 from kina_build.errors import InputError
 from kina_build.jsonl import read_records
 from kina_build.scoring.mistakes import count_mistakes, find_mistakes
-from kina_build.scoring.triples import TripleRow, rate_official, rate_strict, score_triples
+from kina_build.scoring.triples import TripleRow, rate_2024, rate_official, rate_strict, score_triples
 
 EXACT = 1e-9
 
@@ -53,6 +53,43 @@ def test_edges_of_the_official_script(
 def test_before_the_fix_an_expected_none_had_to_be_spelled_out() -> None:
     assert rate_official([], [""], fixed=False).r == 0
     assert rate_official([""], [""], fixed=False).r == 1
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "expected"),
+    [
+        ([], ["Q1"], (1, 0, 0)),
+        ([], [], (1, 1, 1)),
+        (["Q1"], [], (0, 1, 0)),
+        ([], [""], (1, 0, 0)),
+        ([""], [""], (1, 1, 1)),
+        (["Q1", "Q1", "Q2"], ["Q1", "Q1"], (0.5, 1, 2 / 3)),
+        ([3], ["3"], (0, 0, 0)),
+        (None, [], (0, 1, 0)),
+        (None, ["Q1"], (0, 0, 0)),
+    ],
+)
+def test_edges_of_the_script_of_2024(
+    predicted: list[Any] | None, gold: list[Any], expected: tuple[float, float, float]
+) -> None:
+    rated = rate_2024(predicted, gold)
+    assert (rated.p, rated.r, rated.f1) == pytest.approx(expected)
+
+
+def test_the_headline_of_2024_is_the_mean_over_pairs() -> None:
+    truth = [row("X", "r", ["Q1"]), row("Y", "r", ["Q1"]), row("Z", "s", [])]
+    said = [row("X", "r", ["Q1", "Q1"]), row("Y", "r", []), row("Z", "s", [])]
+    scores = score_triples(said, truth, "lm-kbc-2024")
+    assert scores.macro == scores.instance_macro
+    assert (scores.macro.p, scores.macro.r, scores.macro.f1) == pytest.approx((1, 2 / 3, 2 / 3))
+    assert (scores.micro.p, scores.micro.r) == (1, 0.5)
+    nothing = score_triples([row("Z", "s", [])], [row("Z", "s", [])], "lm-kbc-2024")
+    assert nothing.micro.f1 == 1
+
+
+def test_no_answer_is_not_an_empty_list() -> None:
+    assert (rate_strict(None, ["Q1"]).p, rate_strict([], ["Q1"]).p) == (0, 1)
+    assert (rate_strict(None, []).f1, rate_strict([], []).f1) == (0, 1)
 
 
 FILES = [
