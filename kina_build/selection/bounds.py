@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import SelectionRules
+from kina_build.selection.conflicts import Indices
 from kina_build.selection.passes import COMPILED_FROM, sum_gains
-from kina_build.selection.problem import Indices, Problem
+from kina_build.selection.problem import Problem
 
 Floats = NDArray[np.float64]
 

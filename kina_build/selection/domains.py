@@ -16,11 +16,12 @@ from kina_build.progress import Progress, silent
 from kina_build.selection.bounds import bound_online, tighten
 from kina_build.selection.certificate import compose, describe_choice
 from kina_build.selection.choose import Choice, choose
+from kina_build.selection.conflicts import connect
 from kina_build.selection.exact import solve
 from kina_build.selection.greedy import order_picks, pick_greedily
 from kina_build.selection.improve import improve_set
 from kina_build.selection.inputs import Inputs, check_names
-from kina_build.selection.problem import Problem, build_problem, connect
+from kina_build.selection.problem import Problem, build_problem
 from kina_build.selection.records import DomainSelection, Quota, Selection
 from kina_build.selection.shortage import Infeasible
 from kina_build.support.matrix import SupportMatrix

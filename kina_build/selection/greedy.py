@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from kina_build.config import SelectionRules
 from kina_build.selection.constraints import Room
+from kina_build.selection.index import StandingGains
 from kina_build.selection.passes import compiled, sum_gains
 from kina_build.selection.problem import Problem
 
@@ -44,6 +45,7 @@ def pick_greedily(
     *,
     given: Iterable[int] | None = None,
     without: Iterable[int] = (),
+    standing: StandingGains | None = None,
 ) -> Picks:
     """Add the item of largest marginal gain that leaves the set completable, until none is open.
 
@@ -52,6 +54,7 @@ def pick_greedily(
         rules: settings.
         given: items already in the set, in order, in place of the must-include items.
         without: items left out beside the barred ones.
+        standing: the index of these scores, where many sets are picked from them.
 
     Returns:
         At most `size` picks. Fewer only where conflicts closed the way (see repair.py).
@@ -59,7 +62,9 @@ def pick_greedily(
     start = tuple(problem.must.tolist()) if given is None else tuple(given)
     room = Room(problem, start)
     room.blocked[list(without)] = True
-    if len(problem.stratum) >= rules.compiled_from_items:
+    if standing is not None:
+        gainful = standing.pick(problem, room, problem.cover(start))
+    elif len(problem.stratum) >= rules.compiled_from_items:
         gainful = _pick_compiled(problem, room, problem.cover(start), rules.block_items)
     else:
         gainful = _pick_in_numpy(problem, room, problem.cover(start))
@@ -134,7 +139,7 @@ def _fill_saturated(problem: Problem, room: Room) -> tuple[int, ...]:
     live = np.flatnonzero(room.open_items())
     picks: list[int] = []
     open_strata = room.open_strata()
-    for item in live[np.lexsort((live, -problem.centrality[live]))].tolist():
+    for item in map(int, live[np.argsort(-problem.centrality[live], kind="stable")]):
         if room.blocked[item] or not open_strata[problem.stratum[item]]:
             continue
         picks.append(item)

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from kina_build.selection.problem import Conflicts, Problem
+from kina_build.selection.conflicts import Conflicts
+from kina_build.selection.problem import Problem
 from kina_build.selection.records import EXACT_NEIGHBOURS, STATEMENTS, Guarantee
 
 

@@ -1,7 +1,9 @@
 """Search on from a set: best swaps, then ruin a part, refill greedily, swap again.
 
 The search looks only at the items that the dual bound prices highest; sets stay allowed
-all the way, and a worse set never replaces a better one.
+all the way, and a worse set never replaces a better one. It refills a set many times over the
+same few scores: above a few thousand candidates, where compiled code is loaded anyway, the
+gains are kept up to date between the refills (index.py).
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ from numpy.typing import NDArray
 
 from kina_build.config import SelectionRules
 from kina_build.selection.bounds import UpperBound
+from kina_build.selection.conflicts import Indices
 from kina_build.selection.constraints import Room
-from kina_build.selection.greedy import Picks, order_picks
-from kina_build.selection.passes import sum_gains
-from kina_build.selection.problem import Indices, Problem
+from kina_build.selection.greedy import Picks, order_picks, pick_greedily
+from kina_build.selection.index import StandingGains
+from kina_build.selection.problem import Problem
 
 Floats = NDArray[np.float64]
 
@@ -40,25 +43,28 @@ def improve_set(
     """
     rng = np.random.default_rng(seed)
     pool = _promising(problem, picks.items, upper, rules.search_items)
-    best = here = _swap_down(problem, set(picks.items), pool)
-    best_value = here_value = problem.value(best)
+    small = problem.narrowed(pool)
+    compiled = len(problem.stratum) >= rules.compiled_from_items
+    standing = StandingGains(small, rules.block_items) if compiled else None
+    best = here = _swap_down(small, set(np.searchsorted(pool, picks.items).tolist()))
+    best_value = here_value = small.value(best)
     for _ in range(rules.search_rounds):
         if best_value >= upper.value:
             break
-        trial = _ruin_and_refill(problem, here, pool, rules, rng)
+        trial = _ruin_and_refill(small, here, standing, rules, rng)
         if trial is None:
             continue
-        trial = _swap_down(problem, trial, pool)
-        value = problem.value(trial)
+        trial = _swap_down(small, trial)
+        value = small.value(trial)
         if value >= here_value:
             here, here_value = trial, value
         if value > best_value:
             best, best_value = trial, value
-    return order_picks(problem, best) if best_value > picks.value else picks
+    return order_picks(problem, pool[sorted(best)].tolist()) if best_value > picks.value else picks
 
 
 def _promising(problem: Problem, items: Iterable[int], upper: UpperBound, count: int) -> Indices:
-    """Return the items in the set and those of highest price, a fair share of each stratum."""
+    """Return the items in the set and those of highest price, a fair share of each stratum, rising."""
     open_items = np.flatnonzero(~problem.barred)
     order = open_items[np.argsort(-upper.prices[open_items], kind="stable")]
     picked = [order[:count]]
@@ -68,24 +74,24 @@ def _promising(problem: Problem, items: Iterable[int], upper: UpperBound, count:
     return together
 
 
-def _swap_down(problem: Problem, items: set[int], pool: Indices) -> set[int]:
+def _swap_down(problem: Problem, items: set[int]) -> set[int]:
     """Make the best swap of one item for another until none gains."""
     while True:
-        swap = _best_swap(problem, sorted(items), pool)
+        swap = _best_swap(problem, sorted(items))
         if swap is None:
             return items
         out, into = swap
         items = (items - {out}) | {into}
 
 
-def _best_swap(problem: Problem, items: list[int], pool: Indices) -> tuple[int, int] | None:
+def _best_swap(problem: Problem, items: list[int]) -> tuple[int, int] | None:
     """Return (item out, item in) of largest gain, or None.
 
     With the best and second-best level of each anchor in the set, the value of every swap
-    comes from one pass over the pool (Whitaker 1983): what the new item adds above the best,
+    comes from one pass over the scores (Whitaker 1983): what the new item adds above the best,
     plus what it saves of the anchors that the old item alone held up.
     """
-    outside = np.setdiff1d(pool, items)
+    outside = np.setdiff1d(np.arange(len(problem.stratum)), items)
     if not len(outside) or not items:
         return None
     inside = problem.matrix.levels[items].astype(np.float64)
@@ -129,7 +135,11 @@ def _without_clash(problem: Problem, items: list[int], outside: Indices) -> NDAr
 
 
 def _ruin_and_refill(
-    problem: Problem, items: set[int], pool: Indices, rules: SelectionRules, rng: np.random.Generator
+    problem: Problem,
+    items: set[int],
+    standing: StandingGains | None,
+    rules: SelectionRules,
+    rng: np.random.Generator,
 ) -> set[int] | None:
     """Take out a random part, put in one random item, refill greedily; None where that stops short."""
     loose = sorted(items - set(problem.must.tolist()))
@@ -138,20 +148,8 @@ def _ruin_and_refill(
     most = max(1, round(rules.search_ruin * len(loose)))
     gone = rng.choice(loose, size=int(rng.integers(1, most + 1)), replace=False)
     kept = sorted(items.difference(gone.tolist()))
-    room = Room(problem, kept)
-    start = pool[room.open_items()[pool]]
+    start = np.flatnonzero(Room(problem, kept).open_items())
     if len(start):
-        first = int(rng.choice(start))
-        kept.append(first)
-        room.take(first)
-    cover = problem.cover(kept)
-    while len(kept) < problem.size:
-        live = pool[room.open_items()[pool]]
-        if not len(live):
-            return None
-        gains = sum_gains(problem.matrix.levels[live], problem.weights, cover)
-        item = int(live[np.lexsort((live, -problem.centrality[live], -gains))[0]])
-        kept.append(item)
-        room.take(item)
-        cover = np.maximum(cover, problem.matrix.levels[item])
-    return set(kept)
+        kept.append(int(rng.choice(start)))
+    refilled = pick_greedily(problem, rules, given=kept, standing=standing).items
+    return set(refilled) if len(refilled) == problem.size else None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kina_build.config import SelectionRules
 from kina_build.selection.greedy import Picks, order_picks, pick_greedily
+from kina_build.selection.index import StandingGains
 from kina_build.selection.problem import Problem
 from kina_build.selection.shortage import Infeasible, Shortage, describe_shortage, fullest
 
@@ -71,11 +72,13 @@ def _exchange(problem: Problem, greedy: Picks, rules: SelectionRules) -> Picks |
     """
     picks = greedy
     fixed = set(problem.must.tolist())
+    compiled = len(problem.stratum) >= rules.compiled_from_items
+    standing = StandingGains(problem, rules.block_items) if compiled else None
     while len(picks.items) < problem.size:
         grown = None
         for item in reversed([item for item in picks.items if item not in fixed]):
             kept = [other for other in picks.items if other != item]
-            refilled = pick_greedily(problem, rules, given=kept, without=[item])
+            refilled = pick_greedily(problem, rules, given=kept, without=[item], standing=standing)
             if len(refilled.items) > len(picks.items):
                 grown = refilled
                 break

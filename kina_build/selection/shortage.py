@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.errors import KinaError, Refusal
-from kina_build.selection.problem import Indices, Problem
+from kina_build.selection.conflicts import Indices
+from kina_build.selection.problem import Problem
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
