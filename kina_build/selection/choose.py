@@ -9,6 +9,7 @@ from kina_build.config import SelectionRules
 from kina_build.selection.bounds import UpperBound, bound_online, tighten
 from kina_build.selection.greedy import Picks
 from kina_build.selection.guarantee import guarantee_of, state
+from kina_build.selection.improve import climb, improve_set
 from kina_build.selection.problem import Problem
 from kina_build.selection.records import Guarantee, Method
 from kina_build.selection.repair import Filled, fill
@@ -63,10 +64,11 @@ def choose(
     method: Method = "repaired" if filled.repaired else "greedy"
     whole = solved if not held_back else problem.relaxed(solved.size, solved.lower)
     online = bound_online(whole, picks.items)
+    if filled.repaired:
+        picks = climb(solved, picks, online, rules)
+        online = bound_online(whole, picks.items)
     tight = tighten(whole, picks.items, online, rules)
     if improve:
-        from kina_build.selection.improve import improve_set
-
         better = improve_set(solved, picks, tight, rules, seed=seed)
         if better.value > picks.value:
             picks, method = better, "improved"

@@ -63,6 +63,23 @@ def improve_set(
     return order_picks(problem, pool[sorted(best)].tolist()) if best_value > picks.value else picks
 
 
+def climb(
+    problem: Problem, picks: Picks, upper: UpperBound, rules: SelectionRules = SelectionRules()
+) -> Picks:
+    """Make the best swap of one item for another until none gains.
+
+    Args:
+        problem: the instance.
+        picks: a set that meets the constraints.
+        upper: a bound, whose prices say which items are worth a look.
+        rules: settings.
+    """
+    pool = _promising(problem, picks.items, upper, rules.search_items)
+    small = problem.narrowed(pool)
+    best = _swap_down(small, set(np.searchsorted(pool, picks.items).tolist()))
+    return order_picks(problem, pool[sorted(best)].tolist()) if small.value(best) > picks.value else picks
+
+
 def _promising(problem: Problem, items: Iterable[int], upper: UpperBound, count: int) -> Indices:
     """Return the items in the set and those of highest price, a fair share of each stratum, rising."""
     open_items = np.flatnonzero(~problem.barred)

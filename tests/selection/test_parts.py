@@ -1,4 +1,4 @@
-"""Stories about the parts: guarantees, shortage, repair, exact, budget, random sets, gaps."""
+"""Stories about the parts: guarantees, exact, budget, random sets, gaps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from kina_build.selection.inputs import Inputs, sort_pairs
 from kina_build.selection.problem import Problem
 from kina_build.selection.records import Quota
 from kina_build.selection.repair import fill
-from kina_build.selection.shortage import Infeasible
 from kina_build.selection.uncovered import find_gaps
 from kina_build.support.matrix import build_matrix
 from tests.selection.worlds import best_sets, matrix_of, worlds
@@ -100,40 +99,6 @@ def test_clusters_are_connected_and_pairs_are_not() -> None:
     assert len(pick_greedily(problem(6, conflicts=chain)).items) == 4
     # q5 is picked first and rules out q4 only; the other end of the chain may stay
     assert len(pick_greedily(problem(6, conflicts=chain, conflict_mode="pairwise")).items) == 5
-
-
-def test_greedy_that_stops_short_is_repaired_and_promises_nothing() -> None:
-    # the star's centre is worth most but rules out both leaves
-    support = {"centre": {"u": 1.0}, "left": {"u": 0.5}, "right": {"v": 0.5}}
-    inputs = Inputs(
-        matrix_of(support, {"u": 1, "v": 1}),
-        conflicts=(("centre", "left"), ("centre", "right")),
-        conflict_mode="pairwise",
-    )
-    choice = choose(split(inputs, 2)[""])
-    assert [choice.problem.matrix.item_ids[i] for i in choice.picks.items] == ["left", "right"]
-    assert choice.method == "repaired"
-    assert choice.guarantee.theorem == "none"
-    assert len(choice.greedy.items) == 1
-
-
-@settings(max_examples=80)
-@given(worlds(most=7))
-def test_fill_finds_a_set_exactly_where_there_is_one(world: tuple[Inputs, int]) -> None:
-    try:
-        one = split(*world)[""]
-    except Refusal:
-        return
-    optimum = best_sets(one)
-    try:
-        filled = fill(one)
-    except Infeasible:
-        assert optimum is None
-        partial = fill(one, allow_shortfall=True)
-        assert partial.problem.allows(partial.picks.items)
-        return
-    assert optimum is not None
-    assert one.allows(filled.picks.items)
 
 
 @settings(max_examples=60)
