@@ -34,7 +34,8 @@ def said(text: str | None, finish: str = "stop", **message: Any) -> Served:
         "finish_reason": finish,
     }
     usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
-    return Served({"id": "c", "object": "chat.completion", "choices": [choice], "usage": usage})
+    named = {"id": "c", "object": "chat.completion", "model": "scripted"}
+    return Served({**named, "choices": [choice], "usage": usage})
 
 
 def failed(code: int, text: str = "no", **headers: str) -> Served:

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MODEL_VENV = ROOT / ".venv-live" / "model"
 INSTALL_SECONDS = 420
 START_SECONDS = 90
-SERVE_SECONDS = 1500
+SERVE_SECONDS = 3000
 
 
 def ensure_venv(folder: Path, *installs: tuple[str, ...]) -> Path:

@@ -20,14 +20,17 @@ RUN_S = 600
 TORCH = "torch==2.13.0"
 """Pinned, so that a small CPU build that lies at hand is taken and no CUDA build is fetched."""
 
+NOWHERE = "http://127.0.0.1:9"
+"""No proxy listens here: whatever a tool asks of the network fails at once."""
 OFFLINE = {
     "HF_HUB_OFFLINE": "1",
     "HF_DATASETS_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
-    "INSPECT_DISABLE_MODEL_API": "1",
     "PYTHONWARNINGS": "ignore",
     "OMP_NUM_THREADS": "2",
+    "http_proxy": NOWHERE,
+    "https_proxy": NOWHERE,
     "no_proxy": "127.0.0.1",
 }
 
@@ -38,12 +41,17 @@ class Tool:
 
     home: Path
 
-    def run(self, *command: str | Path, cwd: Path, **more: str) -> str:
+    def run(self, *command: str | Path, cwd: Path, home: Path | None = None, **more: str) -> str:
         """Run a program of the environment offline; return what it printed.
 
-        The first word names a program of the environment, as "python" or "lm_eval".
+        Args:
+            command: the first word names a program of the environment, as "python" or "lm_eval".
+            cwd: where it runs.
+            home: where it may keep caches; else also `cwd`.
+            more: of the process's environment.
         """
-        settings = {**os.environ, **OFFLINE, "HF_HOME": str(cwd / "hf"), "HOME": str(cwd), **more}
+        kept = str(home or cwd)
+        settings = {**os.environ, **OFFLINE, "HF_HOME": f"{kept}/hf", "HOME": kept, **more}
         program, *arguments = command
         done = subprocess.run(
             [self.home / "bin" / program, *arguments],
@@ -76,9 +84,9 @@ def install(name: str, packages: Sequence[str], bare: Sequence[str] = ()) -> Too
     if not stamp.exists():
         shutil.rmtree(home, ignore_errors=True)
         uv = Path(sys.executable).parent / "uv"
-        links = {"UV_FIND_LINKS": os.environ.get("UV_FIND_LINKS") or _find_links()}
+        links = {"UV_FIND_LINKS": _find_links()}
         for arguments in (
-            ["venv", "-q", home],
+            ["venv", "-q", "-p", sys.executable, home],
             ["pip", "install", "-q", "-p", home / "bin" / "python", *packages],
             ["pip", "install", "-q", "-p", home / "bin" / "python", "--no-deps", *bare],
         ):
@@ -89,7 +97,10 @@ def install(name: str, packages: Sequence[str], bare: Sequence[str] = ()) -> Too
 
 
 def _find_links() -> str:
-    """Return where pip looks for wheels besides the index."""
+    """Return where uv or pip looks for wheels besides the index."""
+    given = os.environ.get("UV_FIND_LINKS") or os.environ.get("PIP_FIND_LINKS")
+    if given:
+        return given
     command = [sys.executable, "-m", "pip", "config", "get", "global.find-links"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
