@@ -145,6 +145,12 @@ def synthetic_reply(rng: random.Random) -> str:
     return " ".join(words)[: TEXT_CHARACTERS - 20] + rng.choice(ENDS).format(rng.choice("ABCDEFGHIJ"))
 
 
+def processor_s() -> float:
+    """Processor time used so far, by this process and its finished children, in seconds."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
 def rescore() -> None:
     from kina_build.scoring.marking import mark_models
     from kina_build.scoring.questions import Question
@@ -163,13 +169,13 @@ def rescore() -> None:
                 for item_id in questions:
                     row = {"item_id": item_id, "model": model, "sample": 0, "response": synthetic_reply(rng)}
                     out.write(json.dumps(row) + "\n")
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), processor_s()
         file = read_responses(path)
         read = time.perf_counter() - start
         sifted = sift_responses(file.responses, dict.fromkeys(questions))
         _, reports = mark_models(models, questions, sifted.responses)
         total = time.perf_counter() - start
-    cpu = sum(resource.getrusage(who).ru_utime for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    cpu = processor_s() - cpu
     size = f"{ITEMS} x {MODELS} replies of {TEXT_CHARACTERS} characters"
     print(f"{size}: {total:.1f} s, {read:.1f} s of it reading")
     print(f"processor time {cpu:.1f} s, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
@@ -189,9 +195,11 @@ def universes() -> None:
         rng.shuffle(said)
         seeds.append(Seed(id=str(n), gold=tuple((gold,) for gold in golds), language="en"))
         replies.append(ListReply(id=str(n), response=json.dumps(said)))
-    start = time.perf_counter()
+    start, cpu = time.perf_counter(), processor_s()
     scores = sum_up(*match_replies(seeds, replies))
-    print(f"10,000 questions of 100 golds: {time.perf_counter() - start:.1f} s, F1 {scores.overall.f1:.3f}")
+    total, cpu = time.perf_counter() - start, processor_s() - cpu
+    print(f"10,000 questions of 100 golds: {total:.1f} s, F1 {scores.overall.f1:.3f}")
+    print(f"processor time {cpu:.1f} s, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 
 
 PARTS = {"letters": compare_letters, "rescore": rescore, "universe": universes}

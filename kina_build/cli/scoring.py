@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kina_build.cli import scoring_run, scoring_views
+from kina_build.cli import scoring_link, scoring_run, scoring_views
 from kina_build.cli.command import Run, command
 from kina_build.cli.scoring_run import Items, Release, Split
 
@@ -117,31 +117,6 @@ def score(
         raise UsageError(f"--task {task}: no such task", hint="multiple-choice, universe or triples")
 
 
-def link(
-    run: Run,
-    predictions: Annotated[Path, typer.Argument(help="LM-KBC rows with ObjectEntities (names).")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Rows with ObjectEntitiesID filled in.")],
-    names: Annotated[
-        Path | None, typer.Option("--names", help="Table name, qid[, description] to link from, offline.")
-    ] = None,
-    fixed: Annotated[
-        Path | None, typer.Option("--fixed", help="Table name, qid of cases decided by hand.")
-    ] = None,
-    keywords: Annotated[
-        Path | None, typer.Option("--keywords", help="Table relation, keyword of the right description.")
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option("--model", help="Let this model choose among candidates.")
-    ] = None,
-    log: Annotated[Path | None, typer.Option("--log", help="Reply log of the model.")] = None,
-    base_url: Annotated[str | None, typer.Option("--base-url", help="Else OPENAI_BASE_URL.")] = None,
-) -> None:
-    """Link predicted names to Wikidata items, from a table or from Wikidata's search."""
-    from kina_build.cli import scoring_tasks as tasks
-
-    tasks.link(run, predictions, output, names, fixed, keywords, model, log, base_url)
-
-
 def register(app: typer.Typer) -> None:
     """Add the commands to an app."""
     command(app, "run", example="kina run --release release --model my-model -o responses.jsonl")(
@@ -153,4 +128,6 @@ def register(app: typer.Typer) -> None:
         "score",
         example="kina score --task multiple-choice --items pool.jsonl --responses responses.jsonl",
     )(score)
-    command(app, "link", example="kina link predictions.jsonl --names names.csv -o linked.jsonl")(link)
+    command(app, "link", example="kina link predictions.jsonl --names names.csv -o linked.jsonl")(
+        scoring_link.link
+    )

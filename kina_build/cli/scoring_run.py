@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,8 +13,6 @@ from kina_build.cli.command import Run
 from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
-
     from kina_build.chat import ChatReply
     from kina_build.config import ChatRules
     from kina_build.scoring.runs import Call
@@ -23,22 +20,6 @@ if TYPE_CHECKING:
 Release = Annotated[Path | None, typer.Option("--release", help="Folder of a release (`kina export`).")]
 Split = Annotated[str, typer.Option("--split", help="Split of the release.")]
 Items = Annotated[Path | None, typer.Option("--items", help="Items instead of a release: a pool.jsonl.")]
-
-Collect = Callable[
-    ["Sequence[Call]", "Sequence[ChatReply]"], "Sequence[BaseModel] | Sequence[Mapping[str, Any]]"
-]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a run asks, and how its replies become rows."""
-
-    calls: Sequence[Call]
-    collect: Collect
-    prompt_version: str
-    samples: int
-    """Calls a question."""
-    inputs: Sequence[Path]
 
 
 def run(
@@ -94,6 +75,7 @@ def run(
     stopped: no answered call is made twice. OPENAI_API_KEY is read from the environment.
     """
     from kina_build.chat import Endpoint, ReplyLog, complete
+    from kina_build.cli import scoring_plans as plans
     from kina_build.jsonl import write_records
 
     rules = _chat_rules(run, concurrency, max_calls)
@@ -101,16 +83,16 @@ def run(
     params = _call_params(
         param, scoring.temperature if temperature is None else temperature, max_tokens or scoring.max_tokens
     )
-    _one_source(release=release, items=items, questions=questions, pairs=pairs)
+    plans.one_source(release=release, items=items, questions=questions, pairs=pairs)
     if pairs is None and (examples or prompts):
         raise UsageError("--examples and --prompts belong to --pairs")
     if pairs is not None:
-        plan = _plan_pairs(pairs, examples, prompts, limit, model, samples, params)
+        plan = plans.plan_pairs(pairs, examples, prompts, limit, model, samples, params)
     elif questions is not None:
-        plan = _plan_lists(questions, limit, model, samples or 1, params)
+        plan = plans.plan_lists(questions, limit, model, samples or 1, params)
     else:
         shuffle_seed = seed if shuffle else None
-        plan = _plan_choice(
+        plan = plans.plan_choice(
             release, items, split, limit, model, samples or scoring.samples, params, shuffle_seed
         )
     calls = plan.calls
@@ -150,21 +132,6 @@ def run(
     stage.finish(report, exit_code=1 if report["failed"] else 0, models={model: "as served"})
 
 
-def _one_source(**given: Path | None) -> None:
-    """Require exactly one source of questions.
-
-    Raises:
-        UsageError: none or several are given.
-    """
-    named = [f"--{name}" for name, path in given.items() if path is not None]
-    if len(named) != 1:
-        shown = " and ".join(named) or "none"
-        raise UsageError(
-            f"give one of --release or --items, --questions or --pairs ({shown} given)",
-            hint="kina export writes a release folder",
-        )
-
-
 def _chat_rules(run: Run, concurrency: int | None, max_calls: int | None) -> ChatRules:
     given = {"concurrency": concurrency, "max_calls": max_calls}
     rules = run.settings.chat
@@ -186,68 +153,6 @@ def _call_params(pairs: list[str] | None, temperature: float | None, max_tokens:
                 f"--param {pair}: the value is not JSON", hint="for instance --param 'stop=[\"\\n\\n\"]'"
             ) from None
     return params
-
-
-def _plan_choice(
-    release: Path | None,
-    items: Path | None,
-    split: str,
-    limit: int | None,
-    model: str,
-    samples: int,
-    params: dict[str, Any],
-    shuffle_seed: int | None,
-) -> Plan:
-    from kina_build.scoring.prompts import PROMPT_VERSION
-    from kina_build.scoring.questions import read_items, read_release
-    from kina_build.scoring.runs import collect_responses, plan_calls
-
-    asked = read_release(release, split) if release is not None else read_items(items or Path())
-    calls = plan_calls(asked[:limit], model, samples, params, shuffle_seed=shuffle_seed)
-    return Plan(calls, collect_responses, PROMPT_VERSION, samples, [release or items or Path()])
-
-
-def _plan_lists(questions: Path, limit: int | None, model: str, samples: int, params: dict[str, Any]) -> Plan:
-    from kina_build.scoring.prompts import LIST_PROMPT_VERSION
-    from kina_build.scoring.runs import collect_responses, plan_list_calls
-    from kina_build.scoring.universe import read_seeds
-
-    seeds = read_seeds(questions, with_gold=False)[:limit]
-    calls = plan_list_calls(seeds, model, samples, params)
-    return Plan(calls, collect_responses, LIST_PROMPT_VERSION, samples, [questions])
-
-
-def _plan_pairs(
-    pairs: Path,
-    examples: Path | None,
-    prompts: Path | None,
-    limit: int | None,
-    model: str,
-    samples: int | None,
-    params: dict[str, Any],
-) -> Plan:
-    from kina_build.jsonl import read_records
-    from kina_build.scoring.completion import Pair, collect_pairs, plan_pair_calls, read_prompts
-    from kina_build.scoring.linking import NamedRow
-    from kina_build.scoring.prompts import PAIR_PROMPT_VERSION
-
-    if samples not in (None, 1):
-        raise UsageError(f"--samples {samples}: a pair is asked once", hint="write one file a sample")
-    asked = read_records(pairs, Pair)[:limit]
-    calls = plan_pair_calls(
-        asked,
-        model,
-        params,
-        examples=read_records(examples, NamedRow) if examples is not None else (),
-        prompts=read_prompts(prompts) if prompts is not None else None,
-    )
-    return Plan(
-        calls,
-        lambda made, replies: collect_pairs(asked, made, replies),
-        PAIR_PROMPT_VERSION,
-        1,
-        [path for path in (pairs, examples, prompts) if path is not None],
-    )
 
 
 def _run_report(

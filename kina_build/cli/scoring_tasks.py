@@ -1,4 +1,4 @@
-"""The bodies of `kina link` and of `kina score` for multiple choice and triples."""
+"""The bodies of `kina score` for multiple choice and triples: read files, call the library, report."""
 
 from __future__ import annotations
 
@@ -196,62 +196,3 @@ def triples(
             ),
         )
     run.report(report, scoring_views.show_triples)
-
-
-def link(
-    run: Run,
-    predictions: Path,
-    output: Path,
-    names: Path | None,
-    fixed: Path | None,
-    keywords: Path | None,
-    model: str | None,
-    log: Path | None,
-    base_url: str | None,
-) -> None:
-    """Fill in ObjectEntitiesID from ObjectEntities."""
-    from kina_build.chat import Endpoint, ReplyLog, complete
-    from kina_build.jsonl import read_records, write_records
-    from kina_build.scoring.linking import (
-        NamedRow,
-        link_rows,
-        questions_for_model,
-        read_cases,
-        read_keywords,
-        read_names,
-        with_choices,
-    )
-    from kina_build.scoring.wikidata import LiveClient, OfflineClient
-
-    rows = read_records(predictions, NamedRow)
-    client = OfflineClient(read_names(names)) if names is not None else LiveClient()
-    linked = link_rows(
-        rows,
-        client,
-        fixed=read_cases(fixed) if fixed is not None else {},
-        keywords=read_keywords(keywords) if keywords is not None else {},
-    )
-    if model is not None:
-        asked = questions_for_model(linked, model)
-        with run.console.progress("choosing") as progress:
-            received = complete(
-                list(asked.values()),
-                Endpoint.from_environment(base_url),
-                ReplyLog(log),
-                rules=run.settings.chat,
-                on_progress=progress,
-            )
-        linked = with_choices(linked, dict(zip(asked, received, strict=True)))
-    write_records(output, (row.as_lm_kbc() for row in linked))
-    counts: dict[str, int] = {}
-    for row in linked:
-        for one in row.links or ():
-            counts[one.method] = counts.get(one.method, 0) + 1
-    stage = run.stage(
-        "link",
-        inputs=[path for path in (predictions, names, fixed, keywords) if path is not None],
-        outputs=[output],
-        show=scoring_views.show_links,
-        params={"model": model, "client": "offline" if names else "wikidata"},
-    )
-    stage.finish({"rows": len(linked), "methods": dict(sorted(counts.items()))})

@@ -47,11 +47,12 @@ _LATEX_STYLES = (
 _LATEX_TEXT = re.compile(rf"\\(?:{_LATEX_STYLES})\s*\{{([^{{}}]*)\}}")
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox|boxed\s?)\s*(?:\{|(?=[A-Z(]))")
 _LATEX_NOISE = re.compile(
-    r"\\[()\[\],;!:~ ]|\\(?:quad|qquad|left|right|displaystyle|[lL]arge|[hH]uge)\b|(?<!\w)\$+|\$+(?!\w)|~"
+    r"\\[()\[\],;!:~ ]|\\(?:quad|qquad|left|right|displaystyle|[lL]arge|[hH]uge)\b"
+    r"|\$(?<!\w\$)\$*|\$\$*(?!\w)|~"  # each begins with a plain sign: the engine leaps from one to the next
 )
 _PLACEHOLDER_DOLLAR = re.compile(r"\$(?=[A-Za-z]\b)")
 _SPACED_WORD = re.compile(r"(?<!\S)[A-Za-z](?: [a-z]){3,20}(?![^\s:：.])")
-_SPACED_HINT = re.compile(" [a-z] [a-z] [a-z]")
+_SPACED_HINT = re.compile(r" [a-z] [a-z] [a-z](?![^\s:：.])")
 _SNAKE = re.compile(r"(?<=[a-z])_(?=[a-z])")
 _LINE_MARKS = re.compile(r"^[ \t]*(?:[>#]+[ \t]*)+", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z\u0370-\u04ff]{2,}")
