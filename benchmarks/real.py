@@ -18,16 +18,11 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kina_build.config import CONFIG_NAME
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.tables import write_csv
 
 ANCHORS_A_SUBFIELD = 4
-SETTINGS = """[dedup]
-precision = "bfloat16"
-"""
-"""18,000 texts are embedded: half the digits take less than half the time on current CPUs."""
 HUMANITIES = """formal_logic high_school_european_history high_school_us_history high_school_world_history
 international_law jurisprudence logical_fallacies moral_disputes moral_scenarios philosophy prehistory
 professional_law world_religions"""
@@ -134,7 +129,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise SystemExit(f"{given.data}: the public corpora are not there")
     given.into.mkdir(parents=True, exist_ok=True)
     with contextlib.chdir(given.into):
-        Path(CONFIG_NAME).write_text(SETTINGS, encoding="utf-8")
         if given.only != "pro":
             run_redux(data)
         if given.only != "redux":
