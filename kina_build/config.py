@@ -93,8 +93,9 @@ class DedupRules(Section):
     "use-multilingual-v3" (16 languages, extra `multilingual`), a folder of a
     sentence-transformers model, or a hub name, where "name@revision" pins it."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Arithmetic of a sentence-transformers encoder: bfloat16 is 2.5 times as fast on new
-    CPUs and moves cosines by less than .002 (measured on MMLU-Redux)."""
+    """Arithmetic of a sentence-transformers encoder: bfloat16 is 2.5 times as fast on
+    processors that have it, many times slower on others, and moves cosines by less than .002
+    (measured on MMLU-Redux)."""
     encode_batch: int = Field(64, ge=1)
     """Texts an encoder takes at once."""
     unknown_limit: float = Field(0.01, ge=0, le=1)
