@@ -53,6 +53,9 @@ def score(
     responses: Annotated[
         list[Path] | None, typer.Option("--responses", help="responses.jsonl; repeatable.")
     ] = None,
+    answers: Annotated[
+        Path | None, typer.Option("--answers", help="Answers of a private split (`kina export --private`).")
+    ] = None,
     allow_partial: Annotated[
         bool, typer.Option("--allow-partial", help="Give a score below the coverage floor too.")
     ] = False,
@@ -105,7 +108,7 @@ def score(
 
     if task == "multiple-choice":
         tasks.multiple_choice(
-            run, release, split, items, responses or [], allow_partial, trust_letters, output
+            run, release, split, items, answers, responses or [], allow_partial, trust_letters, output
         )
     elif task == "triples":
         tasks.triples(run, predictions, gold, mode, relative_tolerance, output)

@@ -62,7 +62,7 @@ def plan_choice(
     from kina_build.scoring.questions import read_items, read_release
     from kina_build.scoring.runs import collect_responses, plan_calls
 
-    asked = read_release(release, split) if release is not None else read_items(items or Path())
+    asked = read_release(release, split, keyed=False) if release is not None else read_items(items or Path())
     calls = plan_calls(asked[:limit], model, samples, params, shuffle_seed=shuffle_seed)
     return Plan(calls, collect_responses, PROMPT_VERSION, samples, [release or items or Path()])
 

@@ -33,6 +33,7 @@ def multiple_choice(
     release: Path | None,
     split: str,
     items: Path | None,
+    answers: Path | None,
     responses: Sequence[Path],
     allow_partial: bool,
     trust_letters: bool,
@@ -43,10 +44,12 @@ def multiple_choice(
     from kina_build.scoring.prompts import PROMPT_VERSION
 
     need(responses=responses)
+    if answers is not None and release is None:
+        raise UsageError("--answers belongs to a --release whose answers are private")
     settings = run.settings.scoring
     stage = run.stage(
         "score",
-        inputs=[*(path for path in (release, items) if path is not None), *responses],
+        inputs=[*(path for path in (release, items, answers) if path is not None), *responses],
         outputs=[output] if output else [],
         show=scoring_views.show_models,
         params={"task": "multiple-choice", "split": split, "allow_partial": allow_partial}
@@ -55,7 +58,7 @@ def multiple_choice(
     )
     if output is not None and stage.up_to_date():
         return
-    scores, report = _mark(run, release, split, items, responses, allow_partial, trust_letters)
+    scores, report = _mark(run, release, split, items, answers, responses, allow_partial, trust_letters)
     report |= {"extractor_version": EXTRACTOR_VERSION, "prompt_version": PROMPT_VERSION}
     held_back = any(model["score"] is None for model in report["models"]) or not report["models"]
     if output is not None:
@@ -72,6 +75,7 @@ def _mark(
     release: Path | None,
     split: str,
     items: Path | None,
+    answers: Path | None,
     responses: Sequence[Path],
     allow_partial: bool,
     trust_letters: bool,
@@ -83,7 +87,7 @@ def _mark(
 
     files = [read_responses(path) for path in responses]
     if release is not None:
-        questions = {question.item_id: question for question in read_release(release, split)}
+        questions = {question.item_id: question for question in read_release(release, split, answers)}
     elif items is not None:
         questions = {question.item_id: question for question in read_items(items)}
     else:

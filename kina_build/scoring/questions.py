@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import describe, iter_rows
+from kina_build.jsonl import describe, iter_rows, read_records
 from kina_build.scoring.letters import labels
 
 
@@ -28,7 +28,7 @@ class Question(BaseModel):
     choices: tuple[str, ...] = Field(min_length=2)
     """Option texts in order; their labels are A, B, ..., Z, 1, 2, ..."""
     answer: str
-    """Label of the right option."""
+    """Label of the right option; empty where the answers of a release's split are private."""
     discipline: str = ""
     field: str = ""
     subfield: str = ""
@@ -73,7 +73,8 @@ def from_release_row(row: dict[str, Any]) -> Question:
         "item_id": row.get("id"),
         "material": row.get("material") or row.get("question_material") or "",
     }
-    return Question.model_validate(row | renamed)
+    private = {"answer": ""} if row.get("answer", "") is None else {}
+    return Question.model_validate(row | renamed | private)
 
 
 def from_kina_metadata(metadata: dict[str, Any]) -> Question:
@@ -105,14 +106,33 @@ def read_items(path: Path) -> list[Question]:
     return _by_id(from_item(item) for item in read_pool(path))
 
 
-def read_release(folder: Path, split: str = "test") -> list[Question]:
+class Answer(BaseModel):
+    """One row of the file in which an export keeps private answers."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    id: str
+    answer: str
+
+
+def read_release(
+    folder: Path, split: str = "test", answers: Path | None = None, *, keyed: bool = True
+) -> list[Question]:
     """Read the questions of a release's split, sorted by id.
 
+    Args:
+        folder: of the release.
+        split: whose rows to read.
+        answers: the file that `kina export --private` keeps beside the release.
+        keyed: whether the answers are needed; to ask a model they are not.
+
     Raises:
-        InputError: no such split, an id used twice, or a key outside the options.
+        InputError: no such split, an id used twice, a key outside the options, or answers
+            that are needed and private.
         RowErrors: rows that do not fit.
     """
     path = folder / f"{split}.jsonl"
+    kept = {row.id: row.answer for row in read_records(answers, Answer)} if answers else {}
     questions: list[Question] = []
     faults: list[RowFault] = []
     for line, row in iter_rows(path):
@@ -121,11 +141,20 @@ def read_release(folder: Path, split: str = "test") -> list[Question]:
         except ValidationError as error:
             faults += [RowFault(str(path), line, text) for text in describe(error)]
             continue
-        if question.answer not in question.labels:
+        private = row["answer"] is None
+        if private:
+            question = question.model_copy(update={"answer": kept.get(question.item_id, "")})
+        if question.answer not in question.labels and not (private and not question.answer):
             faults.append(RowFault(str(path), line, f"answer: {question.answer!r} names no choice"))
         questions.append(question)
     if faults:
         raise RowErrors(faults, hint="rows of a release as `kina export` writes them")
+    unkeyed = [question.item_id for question in questions if not question.answer]
+    if keyed and unkeyed:
+        raise InputError(
+            f"{path}: the answers of {len(unkeyed)} items are private, as of {unkeyed[0]!r}",
+            hint="give the file that `kina export` wrote beside the release: --answers FILE",
+        )
     return _by_id(questions)
 
 
