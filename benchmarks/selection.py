@@ -1,7 +1,7 @@
 """Time selection against submodlib and apricot, in one process, and measure the certified gap.
 
-    python -m benchmarks.selection            peers and gaps, about three minutes
-    python -m benchmarks.selection --large    a million items from a file as well
+    python -m benchmarks.selection              everything, about five minutes
+    python -m benchmarks.selection gaps large   some parts
 
 CPU seconds of one thread, so that a busy machine does not blur them; compile time apart.
 Every time holds the whole job from the scores to the picks. The scores of the peers are
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tracemalloc
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -25,10 +26,13 @@ from typing import Any
 
 import numpy as np
 
+from kina_build.config import SelectionRules
 from kina_build.selection.choose import choose
 from kina_build.selection.domains import split
 from kina_build.selection.greedy import pick_greedily
+from kina_build.selection.index import StandingGains
 from kina_build.selection.inputs import Inputs
+from kina_build.selection.problem import Problem
 from kina_build.support.matrix import SupportMatrix, write_support
 
 TENTHS = 100
@@ -88,8 +92,21 @@ def clock(work: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:
     return min(spent), result
 
 
-def pick(matrix: SupportMatrix, size: int) -> list[int]:
-    return list(pick_greedily(split(Inputs(matrix), size)[""]).items)
+def pose(matrix: SupportMatrix, size: int) -> Problem:
+    return split(Inputs(matrix), size)[""]
+
+
+def pick(matrix: SupportMatrix, size: int, standing: StandingGains | None = None) -> list[int]:
+    return list(pick_greedily(pose(matrix, size), standing=standing).items)
+
+
+def measure_memory(work: Callable[[], Any]) -> int:
+    """Return the most bytes that a piece of work holds at once beyond what there was."""
+    tracemalloc.start()
+    work()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most
 
 
 def pick_submodlib(weighted: Any, size: int) -> Callable[[], list[int]]:
@@ -120,36 +137,75 @@ PEERS = {"submodlib": pick_submodlib, "apricot": pick_apricot}
 
 
 def race(name: str, matrix: SupportMatrix, sizes: list[int], peers: list[str]) -> None:
-    """Print our time, and each peer's with its ratio, its objective over ours and its distinct items."""
+    """Print our time, and each peer's with its ratio, its objective over ours and its distinct items.
+
+    The ratio after the stroke is that of picking again from scores already indexed.
+    """
     weighted = matrix.levels.astype(np.float64) * (matrix.weights / matrix.unit)
+    spent, standing = clock(lambda: StandingGains(pose(matrix, 1), SelectionRules().block_items))
+    print(f"{name}: index of the scores {spent:.2f} s, {standing.lists.size / 2**20:.0f} MB")
     for size in sizes:
         ours, items = clock(lambda size=size: pick(matrix, size), repeats=3)
+        again, same = clock(lambda size=size: pick(matrix, size, standing), repeats=3)
+        extra = measure_memory(lambda size=size: pick(matrix, size)) / matrix.levels.nbytes
         value = weighted[items].max(axis=0).sum()
-        line = f"{name:24} K {size:5}  kina {ours:7.3f} s"
+        print(f"  K {size:4}  kina {ours:.3f} s (extra memory {extra:.1%}), indexed {again:.3f} s", end="")
+        print("" if items == same else "  OTHER PICKS")
         for peer in peers:
-            try:
-                with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    spent, theirs = clock(PEERS[peer](weighted, size))
-            except ImportError:
-                line += f"   {peer}: not installed"
+            spent, theirs = time_peer(peer, weighted, size)
+            if theirs is None:
+                print(f"    {peer}: not installed")
                 continue
-            share = weighted[theirs].max(axis=0).sum() / value
-            line += (
-                f"   {peer} {spent:7.3f} s  x{spent / ours:6.1f}  F {share:.5f}  distinct {len(set(theirs))}"
-            )
-        print(line, flush=True)
+            share, distinct = weighted[theirs].max(axis=0).sum() / value, len(set(theirs))
+            ratio = f"x{spent / ours:.0f} / x{spent / again:.0f}"
+            print(f"    {peer} {spent:.3f} s  {ratio}  F {share:.5f}  distinct {distinct}", flush=True)
 
 
-def measure_gap(matrix: SupportMatrix, size: int) -> None:
-    """Print what a certified and improved run takes and how small its gap is."""
-    problem = split(Inputs(matrix), size)[""]
+def time_peer(peer: str, weighted: Any, size: int) -> tuple[float, list[int] | None]:
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return clock(PEERS[peer](weighted, size))
+    except ImportError:
+        return 0.0, None
+
+
+def race_domains(count: int = 300) -> None:
+    """Print what many small domains take together."""
+    matrices = [draw_judge(2000, 40, seed) for seed in range(count)]
+    rules = SelectionRules(compiled_from_items=0)  # as select does where the domains together are many
+    ours, _ = clock(lambda: [pick_greedily(pose(matrix, 20), rules) for matrix in matrices], repeats=3)
+    print(f"{count} domains of 2000 x 40, K 20: kina {ours:.2f} s")
+    tables = [matrix.levels.astype(np.float64) * (matrix.weights / matrix.unit) for matrix in matrices]
+    runs = [time_peer("submodlib", table, 20) for table in tables]
+    if runs[0][1] is not None:
+        theirs = sum(spent for spent, _ in runs)
+        print(f"    submodlib {theirs:.2f} s  x{theirs / ours:.1f}")
+
+
+def measure_gaps() -> None:
+    """Print the certified gap on four shapes, and a certified run over one greedy of submodlib."""
+    measure_gap(draw_judge(2000, 40), 20)
+    measure_gap(draw_judge(10_000, 200), 50)
+    judge = draw_judge(100_000, 500)
+    spent = measure_gap(judge, 100)
+    measure_gap(judge, 30)
+    weighted = judge.levels.astype(np.float64) * (judge.weights / judge.unit)
+    peer, found = time_peer("submodlib", weighted, 100)
+    if found is not None:
+        print(f"the certified run at K 100 took {spent / peer:.2f} x submodlib's greedy ({peer:.2f} s)")
+
+
+def measure_gap(matrix: SupportMatrix, size: int) -> float:
+    """Print what a certified and improved run takes and how small its gap is; return its seconds."""
+    problem = pose(matrix, size)
     spent, choice = clock(lambda: choose(problem, improve=True))
     value, greedy = choice.picks.value, choice.greedy.value
     items, anchors = matrix.levels.shape
     gap, online = 1 - value / choice.tight.value, 1 - value / choice.online.value
     line = f"{items:7} x {anchors:3} K {size:4}  {spent:6.2f} s  certified gap {gap:7.3%}"
     print(f"{line} (online bound {online:6.2%})  over greedy {value / greedy - 1:+.2%}", flush=True)
+    return spent
 
 
 def measure_large() -> None:
@@ -174,25 +230,25 @@ def measure_large() -> None:
     print(f"ten times the items cost {spent[1] / spent[0]:.1f} times the CPU")
 
 
+PARTS: dict[str, Callable[[], None]] = {
+    "small": lambda: race("judge 10,000 x 200", draw_judge(10_000, 200), [50], list(PEERS)),
+    "peers": lambda: race("judge 100,000 x 500", draw_judge(100_000, 500), [10, 100, 1000], list(PEERS)),
+    "smooth": lambda: race("smooth 100,000 x 500", draw_smooth(100_000, 500), [100], ["submodlib"]),
+    "domains": race_domains,
+    "gaps": measure_gaps,
+    "large": measure_large,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument(
-        "--large", action="store_true", help="only select from files of up to a million items"
-    )
-    if parser.parse_args().large:
-        measure_large()
-        return
-    pick(draw_judge(5000, 16), 3)  # compiles
-    peers = list(PEERS)
-    race("judge 10,000 x 200", draw_judge(10_000, 200), [50], peers)
-    judge = draw_judge(100_000, 500)
-    race("judge 100,000 x 500", judge, [10, 100, 1000], peers)
-    measure_gap(draw_judge(2000, 40), 20)
-    measure_gap(draw_judge(10_000, 200), 50)
-    measure_gap(judge, 100)
-    measure_gap(judge, 30)
-    del judge
-    race("smooth 100,000 x 500", draw_smooth(100_000, 500), [100], ["submodlib"])
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; none: all")
+    names = parser.parse_args().parts or list(PARTS)
+    tiny = pose(draw_judge(5000, 16), 3)
+    choose(tiny, improve=True)  # compiles
+    pick_greedily(tiny, standing=StandingGains(tiny, SelectionRules().block_items))
+    for name in names:
+        PARTS[name]()
 
 
 if __name__ == "__main__":

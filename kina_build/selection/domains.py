@@ -55,6 +55,7 @@ def select(
     """
     check_names(inputs)
     problems = split(inputs, size)
+    rules = _rules_for_all(inputs.matrix, rules)
     work = functools.partial(choose, rules=rules, allow_shortfall=allow_shortfall, improve=improve, seed=seed)
     choices: dict[str, Choice] = {}
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
@@ -127,6 +128,13 @@ def _problem(inputs: Inputs, matrix: SupportMatrix, size: int, quotas: Iterable[
         must=inputs.must.intersection(matrix.item_ids) if inputs.must else frozenset(),
         exclude=inputs.exclude | (ruled_out - inputs.must),
     )
+
+
+def _rules_for_all(matrix: SupportMatrix, rules: SelectionRules) -> SelectionRules:
+    """Use compiled code in every domain where it pays over all of them: it is loaded once."""
+    if len(matrix.item_ids) < rules.compiled_from_items:
+        return rules
+    return rules.model_copy(update={"compiled_from_items": 0})
 
 
 def _named(name: str, work: functools.partial[Choice], problem: Problem) -> Choice:
@@ -229,6 +237,7 @@ def gains_by_domain(
     """
     quotas = [Quota(domain=name, stratum=name, k=min(total, count)) for name, count in limits.items()]
     problems = split(replace(inputs, strata=None, quotas=tuple(quotas)), None)
+    rules = _rules_for_all(inputs.matrix, rules)
     unit = inputs.matrix.unit
     return {
         name: tuple(gain / unit for gain in pick_greedily(problem, rules).gains)

@@ -23,7 +23,7 @@ from kina_build.selection.problem import Problem
 Floats = NDArray[np.float64]
 
 FIRST_CHUNK = 64
-"""Items the numpy path evaluates first in a pick; each further chunk is four times as large."""
+"""Items the numpy path evaluates first in a pick."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,8 @@ def pick_greedily(
         gainful = _pick_compiled(problem, room, problem.cover(start), rules.block_items)
     else:
         gainful = _pick_in_numpy(problem, room, problem.cover(start))
-    items = start + gainful + _fill_saturated(problem, room)
+    central = problem.centrality if standing is None else standing.centrality
+    items = start + gainful + _fill_saturated(problem, room, central)
     return Picks(items, marginal_gains(problem, items))
 
 
@@ -102,34 +103,31 @@ def marginal_gains(problem: Problem, items: Iterable[int]) -> tuple[int, ...]:
 
 
 def _pick_in_numpy(problem: Problem, room: Room, cover: Floats) -> tuple[int, ...]:
-    """Pick until no open item gains anything."""
-    central, bounds = problem.centrality, problem.centrality.copy()
+    """Pick until no open item gains anything.
+
+    The items of largest stale bound are evaluated first; then all whose bound reaches the
+    best of them, and no other can be better.
+    """
+    levels, weights, bounds = problem.matrix.levels, problem.weights, problem.centrality.copy()
     picks: list[int] = []
     while room.places and len(live := np.flatnonzero(room.open_items())):
-        order = live[np.lexsort((live, -central[live], -bounds[live]))]
-        best, start, length = -1, 0, FIRST_CHUNK
-        while start < len(order):
-            chunk = order[start : start + length]
-            if best >= 0 and _key(bounds, central, int(chunk[0])) < _key(bounds, central, best):
-                break
-            bounds[chunk] = sum_gains(problem.matrix.levels[chunk], problem.weights, cover)
-            leader = int(chunk[np.lexsort((chunk, -central[chunk], -bounds[chunk]))[0]])
-            if best < 0 or _key(bounds, central, leader) > _key(bounds, central, best):
-                best = leader
-            start, length = start + length, length * 4
+        head = live
+        if len(live) > FIRST_CHUNK:
+            head = live[np.argpartition(-bounds[live], FIRST_CHUNK)[:FIRST_CHUNK]]
+        bounds[head] = sum_gains(levels[head], weights, cover)
+        near = live[bounds[live] >= bounds[head].max()]
+        bounds[near] = sum_gains(levels[near], weights, cover)
+        top = near[bounds[near] == bounds[near].max()]
+        best = int(top[problem.centrality[top].argmax()])  # the first of equals has the smallest id
         if bounds[best] == 0:
             break
         picks.append(best)
         room.take(best)
-        cover = np.maximum(cover, problem.matrix.levels[best])
+        cover = np.maximum(cover, levels[best])
     return tuple(picks)
 
 
-def _key(gains: Floats, central: Floats, item: int) -> tuple[float, float, int]:
-    return float(gains[item]), float(central[item]), -item
-
-
-def _fill_saturated(problem: Problem, room: Room) -> tuple[int, ...]:
+def _fill_saturated(problem: Problem, room: Room, central: Floats) -> tuple[int, ...]:
     """Fill the places left once no open item gains anything: gains are 0, so centrality decides.
 
     What is closed stays closed, so one walk down the order is enough.
@@ -139,7 +137,7 @@ def _fill_saturated(problem: Problem, room: Room) -> tuple[int, ...]:
     live = np.flatnonzero(room.open_items())
     picks: list[int] = []
     open_strata = room.open_strata()
-    for item in map(int, live[np.argsort(-problem.centrality[live], kind="stable")]):
+    for item in map(int, live[np.argsort(-central[live], kind="stable")]):
         if room.blocked[item] or not open_strata[problem.stratum[item]]:
             continue
         picks.append(item)
