@@ -1,7 +1,7 @@
 """Check a selection.json against the files alone, field by field.
 
 Nothing here calls the selector: the files are read with the shared readers, every number is
-computed anew with the arithmetic of recompute.py, and whatever differs is a fault.
+computed anew (rebuild.py, recompute.py), and whatever differs is a fault.
 """
 
 from __future__ import annotations
@@ -12,30 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from kina_build.errors import UsageError
 from kina_build.jsonl import canonical
-from kina_build.selection.evidence import Domain, count_strata, gather_domain
+from kina_build.selection.evidence import Domain, gather_domain
 from kina_build.selection.inputs import Inputs
-from kina_build.selection.recompute import (
-    clique_faults,
-    greedy_faults,
-    price_bound,
-    set_faults,
-    worst_case,
-)
-from kina_build.selection.records import (
-    FORMAT,
-    STATEMENTS,
-    TIE_RULE,
-    Bound,
-    Certificate,
-    DomainSelection,
-    Guarantee,
-    Selection,
-    StratumCount,
-)
+from kina_build.selection.rebuild import rebuild, sum_certificates
+from kina_build.selection.recompute import clique_faults, greedy_faults, set_faults
+from kina_build.selection.records import FORMAT, TIE_RULE, DomainSelection, Selection
 
 
 @dataclass(frozen=True)
@@ -73,7 +56,7 @@ def verify(document: Selection, inputs: Inputs) -> Verdict:
         domain = gather_domain(record, inputs)
         found = _domain_faults(domain, record, document.conflict_mode == "pairwise", taken)
         if not found:
-            rebuilt = _rebuild(domain, record, document)
+            rebuilt = rebuild(domain, record, document)
             found = _differences(rebuilt, record)
             expected.append(rebuilt)
         taken += record.item_ids
@@ -149,74 +132,6 @@ def _order_faults(domain: Domain, record: DomainSelection) -> list[str]:
     return faults
 
 
-def _rebuild(domain: Domain, record: DomainSelection, document: Selection) -> DomainSelection:
-    """Write the record anew from the files, its item_ids, cliques and thresholds."""
-    unit = document.scale * document.weight_unit
-    gains = domain.gains(record.item_ids)
-    cover = domain.cover(record.item_ids)
-    online = price_bound(domain, cover, record.cliques)
-    best = online
-    if record.thresholds:
-        levels = [record.thresholds.get(anchor, 0.0) for anchor in domain.anchor_ids]
-        whole = np.rint(np.array(levels) * document.scale).astype(np.int64)
-        best = price_bound(domain, whole, record.cliques)
-    value = sum(gains)
-    by_anchor = (cover * domain.weights / unit).tolist()
-    return record.model_copy(
-        update={
-            "gains": tuple(gain / unit for gain in gains),
-            "objective": value / unit,
-            "thresholds": {anchor: record.thresholds[anchor] for anchor in domain.anchor_ids}
-            if record.thresholds.keys() >= set(domain.anchor_ids)
-            else {},
-            "objective_by_anchor": dict(zip(domain.anchor_ids, by_anchor, strict=True)),
-            "zero_gain_picks": gains.count(0),
-            "strata": _strata(domain, record),
-            "certificate": Certificate(
-                method="online",
-                upper_bound=online / unit,
-                ratio=value / online if online else 1.0,
-                guarantee=_guarantee(domain, record, document.conflict_mode == "pairwise"),
-                tightest=Bound(
-                    method="dual" if record.thresholds else "online",
-                    upper_bound=best / unit,
-                    ratio=value / best if best else 1.0,
-                ),
-            ),
-        }
-    )
-
-
-def _guarantee(domain: Domain, record: DomainSelection, pairwise: bool) -> Guarantee:
-    kinds = {
-        "shortfall": record.shortfall > 0 or any(row.shortfall for row in record.strata),
-        "withheld": bool(record.withheld),
-        "repaired": record.greedy_item_ids is not None and len(record.greedy_item_ids) < domain.size,
-    }
-    kind = next((kind for kind, holds in kinds.items() if holds), None)
-    if kind is None:
-        return worst_case(domain, pairwise)
-    return Guarantee(theorem="none", factor=0.0, statement=STATEMENTS[kind])
-
-
-def _strata(domain: Domain, record: DomainSelection) -> tuple[StratumCount, ...]:
-    counts = count_strata(domain, record.item_ids)
-    short = {row.stratum: row.shortfall for row in record.strata}
-    rows = []
-    for name in sorted({*domain.strata, *domain.quotas} - {""}):
-        least, most = domain.lower.get(name, 0), domain.upper(name)
-        row = StratumCount(
-            stratum=name,
-            lower=least + short.get(name, 0),
-            upper=most if most < domain.size else None,
-            selected=counts.get(name, 0),
-            shortfall=short.get(name, 0),
-        )
-        if row.selected or row.lower or row.upper is not None:
-            rows.append(row)
-    return tuple(rows)
-
-
 def _differences(expected: Any, found: Any, path: str = "") -> list[str]:
     """List the fields in which two records differ, with both values."""
     one, other = (record.model_dump(mode="json") for record in (expected, found))
@@ -241,24 +156,7 @@ def _total_faults(document: Selection, domains: Sequence[DomainSelection]) -> li
         "gains": [gain for one in domains for gain in one.gains],
         "objective": math.fsum(one.objective for one in domains),
         "zero_gain_picks": sum(one.zero_gain_picks for one in domains),
-        "certificate": _sum_certificates(domains).model_dump(mode="json"),
+        "certificate": sum_certificates(domains).model_dump(mode="json"),
     }
     said = document.model_dump(mode="json", include=set(head))
     return [f"{key}: {was!r}, recomputed {now!r}" for key, now, was in _leaves(head, said, "")]
-
-
-def _sum_certificates(domains: Sequence[DomainSelection]) -> Certificate:
-    if len(domains) == 1:
-        return domains[0].certificate
-    value = math.fsum(one.objective for one in domains)
-    upper = math.fsum(one.certificate.upper_bound for one in domains)
-    tight = math.fsum(one.certificate.tightest.upper_bound for one in domains)
-    weakest = min((one.certificate.guarantee for one in domains), key=lambda one: one.factor)
-    said = f"the weakest of {len(domains)} domains: {weakest.statement}"
-    return Certificate(
-        method="sum over domains",
-        upper_bound=upper,
-        ratio=value / upper if upper else 1.0,
-        guarantee=weakest.model_copy(update={"statement": said}),
-        tightest=Bound(method="sum over domains", upper_bound=tight, ratio=value / tight if tight else 1.0),
-    )
