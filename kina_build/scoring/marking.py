@@ -29,33 +29,33 @@ def mark_models(
     own: dict[str, list[Response]] = defaultdict(list)
     for response in responses:
         own[response.model].append(response)
-    marked = _mark_all(models, questions, own, on_progress)
-    scores = [row for model in models for row in marked[model]]
-    reports = [
-        report_model(model, questions, marked[model], own[model], rules, allow_partial=allow_partial)
-        for model in models
-    ]
-    return scores, reports
+    shared = (questions, rules, allow_partial)
+    marked = _mark_all([(model, own[model], *shared) for model in models], on_progress)
+    return [row for scores, _ in marked for row in scores], [report for _, report in marked]
 
 
-def _mark_all(
-    models: Sequence[str],
-    questions: Mapping[str, Question],
-    own: Mapping[str, list[Response]],
-    on_progress: Progress,
-) -> dict[str, list[ItemScore]]:
-    total = sum(len(own[model]) for model in models)
-    workers = min(os.cpu_count() or 1, len(models))
+Work = tuple[str, Sequence[Response], Mapping[str, Question], ScoringRules, bool]
+Marked = tuple[list[ItemScore], ModelReport]
+
+
+def _mark_one(work: Work, on_progress: Progress = silent) -> Marked:
+    model, responses, questions, rules, allow_partial = work
+    scores = score_items(questions, responses, on_progress)
+    return scores, report_model(model, questions, scores, responses, rules, allow_partial=allow_partial)
+
+
+def _mark_all(works: Sequence[Work], on_progress: Progress) -> list[Marked]:
+    total = sum(len(responses) for _, responses, *_ in works)
+    workers = min(os.cpu_count() or 1, len(works))
     if total < WORTH_A_PROCESS or workers < 2:
-        return {model: score_items(questions, own[model], on_progress) for model in models}
+        return [_mark_one(work, on_progress) for work in works]
     from concurrent.futures import ProcessPoolExecutor
 
-    marked: dict[str, list[ItemScore]] = {}
+    marked: list[Marked] = []
     done = 0
     with ProcessPoolExecutor(workers) as pool:
-        jobs = {model: pool.submit(score_items, questions, own[model]) for model in models}
-        for model, job in jobs.items():
-            marked[model] = job.result()
-            done += len(own[model])
+        for work, result in zip(works, pool.map(_mark_one, works), strict=True):
+            marked.append(result)
+            done += len(work[1])
             on_progress(done, total)
     return marked

@@ -50,13 +50,16 @@ class Cues:
 
     def __init__(self, pieces: Iterable[str], *, tail: str = "") -> None:
         self._tail = re.compile(tail, re.IGNORECASE) if tail else None
-        self._stems = tuple((stem(piece), piece) for piece in dict.fromkeys(pieces))
+        stems = ((stem(piece), piece) for piece in dict.fromkeys(pieces))
+        self._stems = tuple(sorted(stems, key=lambda pair: len(pair[0])))
         self._ascii = tuple(pair for pair in self._stems if pair[0].isascii())
 
     def spans(self, text: str, start: int = 0) -> Iterator[tuple[int, int]]:
         """Yield (start, end of the word) of every cue from a place on, entry by entry."""
         lowered = text[start:].lower()
         for begin, piece in self._ascii if lowered.isascii() else self._stems:
+            if len(begin) > len(lowered):
+                return  # and the others are longer still
             if begin in lowered:
                 for match in _word(piece).finditer(text, start):
                     if self._tail is None or self._tail.match(text, match.end()):
