@@ -1,0 +1,52 @@
+"""Options that the commands of selection share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class ConflictMode(StrEnum):
+    """How conflict pairs bind."""
+
+    clusters = "clusters"
+    pairwise = "pairwise"
+
+
+Support = Annotated[
+    Path,
+    typer.Option("--support", help="support.npz of `kina support`, or rows of item_id, anchor_id, score."),
+]
+Anchors = Annotated[
+    Path | None,
+    typer.Option("--anchors", help="Rows of anchor_id, weight; support.npz brings weights of its own."),
+]
+Strata = Annotated[
+    Path | None, typer.Option("--strata", help="Rows of item_id, stratum (and domain), or a pool.")
+]
+By = Annotated[str, typer.Option("--by", help="Field of a pool that is the stratum.")]
+DomainBy = Annotated[str, typer.Option("--domain-by", help="Field of a pool that is the domain.")]
+QuotaFile = Annotated[
+    Path | None,
+    typer.Option("--quota", help="Rows of stratum, lower, upper; or what `kina budget` writes: all domains."),
+]
+ConflictFile = Annotated[
+    Path | None, typer.Option("--conflicts", help="Rows of item_id, other_id, or duplicates.json.")
+]
+Mode = Annotated[
+    ConflictMode,
+    typer.Option("--conflict-mode", help="One item a connected cluster, or never both of a pair."),
+]
+MustFile = Annotated[
+    Path | None, typer.Option("--must", help="Rows of item_id that must be in; they count toward -k.")
+]
+ExcludeFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--exclude", help="Rows of item_id to leave out, or a duplicates.json: its dropped and held items."
+    ),
+]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write; '-' for stdout.")]
