@@ -35,9 +35,6 @@ from kina_build.selection.inputs import Inputs
 from kina_build.selection.problem import Problem
 from kina_build.support.matrix import SupportMatrix, write_support
 
-TENTHS = 100
-"""Judges rate in steps of .1: levels of 1000."""
-
 
 def draw_judge(items: int, anchors: int, seed: int = 0) -> SupportMatrix:
     """Draw judge-like support: 85 % zeros, steps of .1, latent topics of about eight anchors."""
@@ -53,7 +50,7 @@ def draw_judge(items: int, anchors: int, seed: int = 0) -> SupportMatrix:
         listed = rng.random(same.shape, dtype=np.float32) < np.where(same, 0.75, elsewhere)
         drawn = rng.random(same.shape, dtype=np.float32)
         score = np.where(same, 0.35 + 0.65 * drawn, 0.75 * drawn**2) * (0.45 + 0.55 * quality[rows, None])
-        levels[rows] = np.where(listed, np.clip(np.rint(score * 10), 1, 10) * TENTHS, 0)
+        levels[rows] = np.where(listed, np.clip(np.rint(score * 10), 1, 10) * 100, 0)
     return with_names(levels)
 
 
@@ -222,10 +219,8 @@ def measure_large() -> None:
             wall = time.perf_counter() - start
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        print(
-            f"{items:9} x 200 K 100 from a file: {wall:5.1f} s, "
-            f"CPU {cpu:5.1f} s, {after.ru_maxrss / 2**20:.2f} GB"
-        )
+        used = f"{wall:5.1f} s, CPU {cpu:5.1f} s, {after.ru_maxrss / 2**20:.2f} GB"
+        print(f"{items:9} x 200 K 100 from a file: {used}", flush=True)
         spent.append(cpu)
     print(f"ten times the items cost {spent[1] / spent[0]:.1f} times the CPU")
 
