@@ -92,12 +92,13 @@ def select(pool: str, total: int, prefix: str, conflicts: str = "") -> None:
     kina(f"certify {prefix}selection.json {files}")
 
 
-def run_redux(data: Path) -> None:
+def run_redux(data: Path, *, near: bool = True) -> None:
     import_redux(data)
     agieval = sorted((data / "mcq" / "agieval").glob("*.jsonl"))
     kina("import -q --keep-going --prefix-ids -o agieval.jsonl", *agieval, may_fail=True)
     kina("dedup pool.jsonl -o duplicates.json")
-    kina("contamination pool.jsonl --against agieval.jsonl -o contamination.json", may_fail=True)
+    how = "" if near else " --no-near"
+    kina(f"contamination pool.jsonl --against agieval.jsonl -o contamination.json{how}", may_fail=True)
     draw_anchors(Path("pool.jsonl"), Path("drawn.csv"), lambda item: item.metadata.get("verdict") == "ok")
     select("pool.jsonl", 300, "", " --conflicts duplicates.json --exclude duplicates.json")
 
@@ -123,6 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of the public corpora")
     parser.add_argument("--into", type=Path, default=Path("real"), help="folder to work in")
     parser.add_argument("--only", choices=["redux", "pro"], help="one half of the run")
+    parser.add_argument("--no-near", action="store_true", help="look for contamination by letters only")
     given = parser.parse_args(arguments)
     data = given.data.resolve()
     if not (data / "mcq" / "mmlu_redux").is_dir():
@@ -130,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given.into.mkdir(parents=True, exist_ok=True)
     with contextlib.chdir(given.into):
         if given.only != "pro":
-            run_redux(data)
+            run_redux(data, near=not given.no_near)
         if given.only != "redux":
             run_pro(data)
 

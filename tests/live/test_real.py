@@ -1,4 +1,4 @@
-"""The flow on public corpora, as `make real` runs it; takes some minutes."""
+"""The flow on a public corpus, as `make real` runs it: five minutes, nearly all of them embedding."""
 
 from __future__ import annotations
 
@@ -13,22 +13,15 @@ pytestmark = [pytest.mark.live, pytest.mark.real, pytest.mark.timeout(2400)]
 
 
 def test_mmlu_redux_becomes_a_certified_split(shared: Path, tmp_path: Path) -> None:
-    main(["--data", str(shared), "--into", str(tmp_path / "real"), "--only", "redux"])
+    main(["--data", str(shared), "--into", str(tmp_path / "real"), "--only", "redux", "--no-near"])
     done = tmp_path / "real"
     assert len((done / "pool.jsonl").read_text(encoding="utf-8").splitlines()) == 5700
+    contamination = json.loads((done / "contamination.json").read_text(encoding="utf-8"))
+    assert "hits" in contamination
     selection = json.loads((done / "selection.json").read_text(encoding="utf-8"))
     assert len(set(selection["item_ids"])) == 300
-    assert selection["certificate"]["ratio"] > 0.9
+    assert selection["certificate"]["tightest"]["ratio"] > 0.9
     duplicates = json.loads((done / "duplicates.json").read_text(encoding="utf-8"))
     held = {row["item_id"] for row in duplicates["dropped"]}
     assert held
     assert not held & set(selection["item_ids"])
-
-
-def test_models_are_ranked_on_a_selected_split(shared: Path, tmp_path: Path) -> None:
-    main(["--data", str(shared), "--into", str(tmp_path / "real"), "--only", "pro"])
-    done = tmp_path / "real"
-    board = json.loads((done / "pro-leaderboard.json").read_text(encoding="utf-8"))
-    whole = json.loads((done / "pro-leaderboard-all.json").read_text(encoding="utf-8"))
-    assert (len(board["standings"]), len(whole["standings"])) == (26, 26)
-    assert len({s["tier"] for s in board["standings"]}) <= len({s["tier"] for s in whole["standings"]})
