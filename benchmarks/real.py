@@ -4,7 +4,8 @@ MMLU-Redux is the pool (5,700 questions of 57 subjects: subject = subfield, MMLU
 field), AGIEval is what it may be contaminated with, and 300 items are selected by quota.
 Then 899 items of MMLU-Pro are selected and the 26 models that answered it are ranked on
 them. Anchors are drawn from each pool itself by one rule: in every subfield the items with
-the smallest sha256 of their id, of those that annotators found sound.
+the smallest sha256 of their id, of those that annotators found sound. They are the bank:
+they are not selected themselves, or the selection would cover each anchor by itself.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ import hashlib
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
+from kina_build.selection.inputs import read_ids
 from kina_build.tables import write_csv
 
-ANCHORS_A_SUBFIELD = 4
 HUMANITIES = """formal_logic high_school_european_history high_school_us_history high_school_world_history
 international_law jurisprudence logical_fallacies moral_disputes moral_scenarios philosophy prehistory
 professional_law world_religions"""
@@ -61,14 +62,18 @@ def import_redux(data: Path) -> None:
     kina("import -o pool.jsonl", *parts)
 
 
-def draw_anchors(pool: Path, out: Path, sound: Callable[[Item], bool]) -> None:
+def draw_anchors(pool: Path, prefix: str, count: int, sound: Callable[[Item], bool]) -> list[str]:
+    """Write the bank as anchors; return the ids of its items."""
     by_subfield: dict[str, list[Item]] = defaultdict(list)
     for item in read_pool(pool):
         if sound(item):
             by_subfield[item.subfield].append(item)
-    rows = []
+    rows: list[dict[str, str]] = []
+    bank: list[str] = []
     for subfield in sorted(by_subfield):
-        drawn = sorted(by_subfield[subfield], key=lambda i: hashlib.sha256(i.item_id.encode()).hexdigest())
+        order = sorted(by_subfield[subfield], key=lambda i: hashlib.sha256(i.item_id.encode()).hexdigest())
+        drawn = order[:count]
+        bank += [item.item_id for item in drawn]
         rows += [
             {
                 "anchor_id": f"anchor:{item.item_id}",
@@ -77,30 +82,35 @@ def draw_anchors(pool: Path, out: Path, sound: Callable[[Item], bool]) -> None:
                 "statement": f"{item.question} {item.correct_text}",
                 "stratum": subfield,
             }
-            for item in drawn[:ANCHORS_A_SUBFIELD]
+            for item in drawn
         ]
-    write_csv(out, ["anchor_id", "domain", "kind", "statement", "stratum"], rows)
+    write_csv(Path(f"{prefix}drawn.csv"), ["anchor_id", "domain", "kind", "statement", "stratum"], rows)
+    return bank
 
 
-def select(pool: str, total: int, prefix: str, conflicts: str = "") -> None:
+def select(pool: str, total: int, prefix: str, left_out: Iterable[str], conflicts: str = "") -> None:
+    write_csv(Path(f"{prefix}exclude.csv"), ["item_id"], [{"item_id": i} for i in sorted(set(left_out))])
     kina(f"anchors {prefix}drawn.csv -o {prefix}anchors.jsonl")
     kina(f"support {pool} --anchors {prefix}anchors.jsonl -o {prefix}support.npz")
-    kina(f"budget {pool} --total {total} -o {prefix}budget.jsonl -q")
+    kina(f"budget {pool} --total {total} --exclude {prefix}exclude.csv -o {prefix}budget.jsonl -q")
     files = f"--support {prefix}support.npz --anchors {prefix}anchors.jsonl --strata {pool}"
-    files += f" --quota {prefix}budget.jsonl{conflicts}"
+    files += f" --quota {prefix}budget.jsonl --exclude {prefix}exclude.csv{conflicts}"
     kina(f"select {files} -k {total} -o {prefix}selection.json")
     kina(f"certify {prefix}selection.json {files}")
 
 
 def run_redux(data: Path, *, near: bool = True) -> None:
     import_redux(data)
-    agieval = sorted((data / "mcq" / "agieval").glob("*.jsonl"))
+    # the packaged encoder reads English; gaokao-english is the one English file of the Chinese exams
+    files = sorted((data / "mcq" / "agieval").glob("*.jsonl"))
+    agieval = [file for file in files if not file.stem.startswith("gaokao") or file.stem == "gaokao-english"]
     kina("import -q --keep-going --prefix-ids -o agieval.jsonl", *agieval, may_fail=True)
     kina("dedup pool.jsonl -o duplicates.json")
     how = "" if near else " --no-near"
     kina(f"contamination pool.jsonl --against agieval.jsonl -o contamination.json{how}", may_fail=True)
-    draw_anchors(Path("pool.jsonl"), Path("drawn.csv"), lambda item: item.metadata.get("verdict") == "ok")
-    select("pool.jsonl", 300, "", " --conflicts duplicates.json --exclude duplicates.json")
+    bank = draw_anchors(Path("pool.jsonl"), "", 4, lambda item: item.metadata.get("verdict") == "ok")
+    leavers = read_ids(Path("duplicates.json"))
+    select("pool.jsonl", 300, "", [*bank, *leavers], " --conflicts duplicates.json")
 
 
 def run_pro(data: Path) -> None:
@@ -111,8 +121,7 @@ def run_pro(data: Path) -> None:
         "field=MMLU-Pro",
         items,
     )
-    draw_anchors(Path("pro.jsonl"), Path("pro-drawn.csv"), lambda item: True)
-    select("pro.jsonl", 899, "pro-")
+    select("pro.jsonl", 899, "pro-", draw_anchors(Path("pro.jsonl"), "pro-", 12, lambda _item: True))
     answers = data / "mmlu_pro" / "answers.jsonl"
     whole = f"rank --answers {answers} --items {items}"
     kina(f"{whole} -o pro-leaderboard-all.json -q")
