@@ -25,7 +25,8 @@ from kina_build.items.lint import inspect
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool, write_pool
 from kina_build.items.text import fold_option, fold_stem
-from kina_build.items.triage import triage_keys, wilson_interval
+from kina_build.items.triage import triage_keys
+from kina_build.shares import bound_share
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def facts(data: Path) -> None:
     wrong = known_wrong(items, data)
     caught = [item_id for item_id in wrong if item_id in flagged]
     named = sum(flagged[item_id].rival in wrong[item_id] for item_id in caught)
-    low, high = wilson_interval(len(caught), len(wrong))
+    low, high = bound_share(len(caught), len(wrong))
     print(f"keys that MMLU-Redux's annotators call wrong and MMLU-Pro kept: {len(wrong)}")
     print(f"  of them flagged {len(caught)} ({len(caught) / len(wrong):.0%} [{low:.0%}, {high:.0%}])")
     print(f"  of these, the rival is the annotators' own answer in {named}")
