@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.real import main
+from kina_build.items.pool import read_pool
 
 pytestmark = [pytest.mark.live, pytest.mark.real, pytest.mark.timeout(2400)]
 
@@ -15,7 +16,7 @@ pytestmark = [pytest.mark.live, pytest.mark.real, pytest.mark.timeout(2400)]
 def test_mmlu_redux_becomes_a_certified_split(shared: Path, tmp_path: Path) -> None:
     main(["--data", str(shared), "--into", str(tmp_path / "real"), "--only", "redux", "--no-near"])
     done = tmp_path / "real"
-    assert len((done / "pool.jsonl").read_text(encoding="utf-8").splitlines()) == 5700
+    assert len(read_pool(done / "pool.jsonl")) == 5700
     contamination = json.loads((done / "contamination.json").read_text(encoding="utf-8"))
     assert "hits" in contamination
     selection = json.loads((done / "selection.json").read_text(encoding="utf-8"))
