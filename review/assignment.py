@@ -138,7 +138,7 @@ def _limit_open_work(
 
 def _serving_order(items: Sequence[Item], eligibility: Eligibility, seed: int) -> list[Item]:
     """Order items: fewest eligible reviewers first, then by a seeded hash of the id."""
-    return sorted(items, key=lambda item: (len(eligibility.of(item)), _mix(seed, item.item_id)))
+    return sorted(items, key=lambda item: (len(eligibility.of(item)), seeded_hash(seed, item.item_id)))
 
 
 def _serve(roster: Roster, item: Item) -> None:
@@ -199,7 +199,7 @@ def _collect(
         Assignment(
             item_id=item_id,
             reviewer_id=people[who].reviewer_id,
-            assignment_id=_mix(seed, f"{item_id}\0{people[who].reviewer_id}")[:16],
+            assignment_id=seeded_hash(seed, f"{item_id}\0{people[who].reviewer_id}")[:16],
         )
         for who, held in enumerate(roster.holds)
         for item_id in held
@@ -212,5 +212,6 @@ def _repeats(roster: Roster) -> int:
     return int(np.maximum(meetings.astype(np.int64) - 1, 0).sum())
 
 
-def _mix(seed: int, text: str) -> str:
+def seeded_hash(seed: int, text: str) -> str:
+    """Return a hash of a text that the seed decides: opaque ids, and orders nobody chose."""
     return hashlib.sha256(f"{seed}\0{text}".encode()).hexdigest()

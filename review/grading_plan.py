@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 from kina_build.errors import Refusal
+from review.assignment import seeded_hash
 from review.records import Assignment, Review, Reviewer
 
 
@@ -35,20 +35,17 @@ def plan_grading(reviews: Sequence[Review], graders: Sequence[Reviewer], *, seed
             raise Refusal(
                 f"no adjudicator may grade the reviews of {item_id}", hint="add one who did not review it"
             )
-        grader = min(able, key=lambda name: (load[name], _mix(seed, name)))
+        grader = min(able, key=lambda name: (load[name], seeded_hash(seed, f"grading\0{name}")))
         for review in pair:
             load[grader] += 1
+            slot = f"grading\0{item_id}\0{round_}\0{review.reviewer_id}"
             plan.append(
                 Assignment(
                     item_id=item_id,
                     reviewer_id=grader,
                     round=round_,
                     review_of=review.reviewer_id,
-                    assignment_id=_mix(seed, f"{item_id}\0{round_}\0{review.reviewer_id}")[:16],
+                    assignment_id=seeded_hash(seed, slot)[:16],
                 )
             )
     return plan
-
-
-def _mix(seed: int, text: str) -> str:
-    return hashlib.sha256(f"{seed}\0grading\0{text}".encode()).hexdigest()
