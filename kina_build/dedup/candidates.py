@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kina_build.config import DedupRules
 from kina_build.dedup.lexical import Common, Reading
 from kina_build.dedup.neighbours import VectorIndex, build_index, find_nearest
-from kina_build.dedup.scan import DECIMALS
+from kina_build.dedup.scan import RECHECKED_AT_ONCE, row_cosines
 
 Vectors = NDArray[np.float32]
 RowPair = tuple[int, int]
@@ -53,10 +53,10 @@ def cosines_of(vectors: Vectors, pairs: Sequence[RowPair]) -> NDArray[np.float64
     left = np.fromiter((pair[0] for pair in pairs), dtype=np.int64, count=len(pairs))
     right = np.fromiter((pair[1] for pair in pairs), dtype=np.int64, count=len(pairs))
     cosines = np.empty(len(pairs))
-    for start in range(0, len(pairs), 20_000):  # bounded memory: the rows of a part are copied
-        part = slice(start, start + 20_000)
-        cosines[part] = np.einsum("ij,ij->i", vectors[left[part]], vectors[right[part]], dtype=np.float64)
-    return np.round(cosines, DECIMALS)
+    for start in range(0, len(pairs), RECHECKED_AT_ONCE):  # bounded memory: rows are copied
+        part = slice(start, start + RECHECKED_AT_ONCE)
+        cosines[part] = row_cosines(vectors[left[part]], vectors[right[part]])
+    return cosines
 
 
 def cross_lingual_pairs(

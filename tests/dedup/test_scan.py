@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
-from kina_build.dedup.scan import bound_rows, pairs_above
+from kina_build.dedup.scan import bound_rows, find_axes, pairs_above, row_cosines
 from kina_build.errors import InputError, Refusal
 
 
@@ -44,9 +44,28 @@ def test_the_scan_finds_exactly_the_pairs_of_brute_force(
 
 def test_the_bound_is_never_below_the_cosine() -> None:
     vectors = skewed(200, 40, 3)
-    bounding = bound_rows(vectors, 6)
+    bounding = bound_rows(vectors, find_axes(vectors.T @ vectors, 200, 6))
     assert bounding.shape == (200, 7)
     assert (bounding @ bounding.T >= vectors @ vectors.T - 1e-5).all()
+
+
+def test_vectors_almost_of_length_one_are_bounded_by_their_own_length() -> None:
+    # sqrt(1 - |x_k|^2) fell short of what is left of a vector of length 1.0009: pairs were lost
+    rng = np.random.default_rng(2)
+    vectors = np.float32(1.0009) * skewed(200, 40, 3)
+    vectors[:50] = 0  # and of some all length lies on the axes, where float32 leaves nothing over
+    vectors[:50, :6] = rng.normal(size=(50, 6))
+    vectors[:50] /= np.linalg.norm(vectors[:50], axis=1, keepdims=True)
+    bounding = bound_rows(vectors, find_axes(vectors.T @ vectors, 200, 6))
+    exact = vectors.astype(float) @ vectors.astype(float).T
+    assert (bounding.astype(float) @ bounding.T.astype(float) >= exact - 2e-5).all()
+
+
+@given(n=st.integers(1, 40), dimension=st.sampled_from([3, 48, 384, 700]), seed=st.integers(0, 20))
+def test_a_cosine_is_the_same_whatever_rows_are_beside_it(n: int, dimension: int, seed: int) -> None:
+    rows = skewed(2 * n, dimension, seed)
+    together = row_cosines(rows[:n], rows[n:])
+    assert [row_cosines(rows[k : k + 1], rows[n + k : n + k + 1])[0] for k in range(n)] == together.tolist()
 
 
 def test_isotropic_vectors_fall_back_to_the_full_product() -> None:
