@@ -85,6 +85,22 @@ class ChatRules(Section):
     """Cost in the same currency after which no further call is made; none: no cap."""
 
 
+class EngineRules(Section):
+    """Numbers of where and within which memory work runs: table [engine]."""
+
+    kind: Literal["local", "ray"] = "local"
+    """local: this process; ray: the cluster of RAY_ADDRESS, or a local one (extra `ray`); as --engine."""
+    workers: int = Field(0, ge=0)
+    """Parts that run side by side; 0: one a core."""
+    ahead: int = Field(2, ge=1)
+    """Parts handed to Ray for each worker before the first result is waited for."""
+    retries: int = Field(20, ge=0)
+    """Times a part is started anew after its worker or node was lost."""
+    memory_mb: int = Field(4000, ge=1)
+    """Resident memory, in 10^6 bytes, that one process may take where the work can be streamed;
+    what does not fit stays on disk and is read in blocks; as --memory."""
+
+
 class DedupRules(Section):
     """Numbers of the near-duplicate search: table [dedup]."""
 
@@ -309,6 +325,7 @@ class Settings(Section):
 
     items: ItemRules = ItemRules()
     chat: ChatRules = ChatRules()
+    engine: EngineRules = EngineRules()
     dedup: DedupRules = DedupRules()
     support: SupportRules = SupportRules()
     selection: SelectionRules = SelectionRules()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 SHOWN_FAULTS = 20
 """Row faults printed before the rest is only counted."""
@@ -19,6 +19,16 @@ class KinaError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # errors cross from workers to the command; pickle would call __init__ with the message alone
+        return _revive, (type(self), self.args, self.__dict__)
+
+
+def _revive(kind: type[KinaError], args: tuple[Any, ...], state: dict[str, Any]) -> KinaError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class UsageError(KinaError):

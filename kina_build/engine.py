@@ -1,0 +1,241 @@
+"""Where work runs: in this process, or on a Ray cluster. The only home of `ray`.
+
+Work is cut into parts whose results do not depend on where or in which order they are made;
+an engine only decides where. Ray starts what a lost worker or node was doing again, so a part
+must be safe to run twice and must take all it needs from its arguments and from files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+
+from kina_build.config import EngineRules
+from kina_build.errors import ConfigError, KinaError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Keepers(Protocol):
+    """Objects that stay where work runs, numbered from 0."""
+
+    def __len__(self) -> int: ...
+
+    def ask(self, method: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+        """Call a method of some objects, side by side; return their answers by number.
+
+        A lost object is built anew from its part and asked again: its answers may depend on
+        the part and the arguments only, whatever it remembers to be quicker.
+        """
+
+
+class Engine(Protocol):
+    """Run parts of work somewhere."""
+
+    name: str
+    workers: int
+    """Parts that run side by side."""
+
+    def map(self, work: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
+        """Yield the result of every part, in the order of the parts.
+
+        Parts are taken as there is room for them, a few more than run: neither the parts nor
+        the results ever wait in memory all at once.
+        """
+
+    def share(self, value: Any) -> Any:
+        """Return what to pass as an argument of `ask` in place of a large value used many times."""
+
+    def keep(self, build: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> Keepers:
+        """Build one object a part, build(*part), where work runs."""
+
+
+@contextmanager
+def open_engine(rules: EngineRules = EngineRules()) -> Iterator[Engine]:
+    """Open the engine that the settings name, and close it.
+
+    Raises:
+        ConfigError: Ray is not installed, or the cluster cannot be reached.
+        KinaError: the cluster was lost.
+    """
+    if rules.kind == "ray":
+        with _ray_session(rules) as engine:
+            yield engine
+    else:
+        with ThreadPoolExecutor(max_workers=_count(rules)) as pool:
+            yield LocalEngine(pool, _count(rules))
+
+
+def _count(rules: EngineRules) -> int:
+    return rules.workers or os.cpu_count() or 1
+
+
+class LocalEngine:
+    """Threads of this process: the work itself is in numpy and compiled code, which let go of the lock."""
+
+    name = "local"
+
+    def __init__(self, pool: ThreadPoolExecutor, workers: int) -> None:
+        self.workers = workers
+        self._pool = pool
+
+    def map(self, work: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
+        """Run the parts on the threads."""
+        pending: deque[Future[R]] = deque()
+        try:
+            for part in parts:
+                if len(pending) > self.workers:
+                    yield pending.popleft().result()
+                pending.append(self._pool.submit(work, part))
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()
+
+    def share(self, value: Any) -> Any:
+        """Return the value: threads see the same memory."""
+        return value
+
+    def keep(self, build: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> Keepers:
+        """Build the objects here."""
+        return _LocalKeepers([build(*part) for part in parts], self._pool)
+
+
+class _LocalKeepers:
+    def __init__(self, kept: Sequence[Any], pool: ThreadPoolExecutor) -> None:
+        self._kept = kept
+        self._pool = pool
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def ask(self, method: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+        if len(arguments) == 1:
+            return {at: getattr(self._kept[at], method)(*given) for at, given in arguments.items()}
+        asked = {
+            at: self._pool.submit(getattr(self._kept[at], method), *given) for at, given in arguments.items()
+        }
+        return {at: future.result() for at, future in asked.items()}
+
+
+class RayEngine:
+    """Tasks and actors of a Ray cluster."""
+
+    name = "ray"
+
+    def __init__(self, rules: EngineRules) -> None:
+        import ray
+
+        self.workers = rules.workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self._ahead = rules.ahead
+        self._task = ray.remote(max_retries=rules.retries)(_run)
+        # no claim on a core: an actor of a lost node must find a place on the nodes that are left
+        self._keeper = ray.remote(
+            max_restarts=rules.retries,
+            max_task_retries=rules.retries,
+            num_cpus=0,
+            scheduling_strategy="SPREAD",
+        )(_Kept)
+
+    def map(self, work: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
+        """Run the parts as tasks."""
+        import ray
+
+        pending: deque[Any] = deque()
+        for part in parts:
+            if len(pending) >= self.workers * self._ahead:
+                with _told_plainly():
+                    done = ray.get(pending.popleft())
+                yield done
+            pending.append(self._task.remote(work, part))
+        while pending:
+            with _told_plainly():
+                done = ray.get(pending.popleft())
+            yield done
+
+    def share(self, value: Any) -> Any:
+        """Put the value where every worker can read it."""
+        import ray
+
+        return ray.put(value)
+
+    def keep(self, build: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> Keepers:
+        """Build the objects as actors, spread over the nodes."""
+        return _RayKeepers([self._keeper.remote(build, *part) for part in parts])
+
+
+class _RayKeepers:
+    def __init__(self, actors: Sequence[Any]) -> None:
+        self._actors = actors
+
+    def __len__(self) -> int:
+        return len(self._actors)
+
+    def ask(self, method: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
+        import ray
+
+        asked = {at: self._actors[at].ask.remote(method, *given) for at, given in arguments.items()}
+        with _told_plainly():
+            return dict(zip(asked, ray.get(list(asked.values())), strict=True))
+
+
+class _Kept:
+    """An object that lives in an actor."""
+
+    def __init__(self, build: Callable[..., Any], *part: Any) -> None:
+        self._object = build(*part)
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """Call a method of the object."""
+        return getattr(self._object, method)(*arguments)
+
+
+def _run(work: Callable[[Any], Any], part: Any) -> Any:
+    return work(part)
+
+
+@contextmanager
+def _ray_session(rules: EngineRules) -> Iterator[RayEngine]:
+    try:
+        # no usage report leaves this machine, and no banner reaches the user
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        import ray
+    except ImportError:
+        raise ConfigError("Ray is not installed", hint="pip install 'kina-build[ray]'") from None
+    address = os.environ.get("RAY_ADDRESS")
+    local = {} if address else {"num_cpus": _count(rules), "include_dashboard": False}
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR", **local)
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+        where = f"at RAY_ADDRESS={address}" if address else "on this machine"
+        raise ConfigError(f"no Ray cluster {where}: {_first_line(error)}") from None
+    try:
+        yield RayEngine(rules)
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def _told_plainly() -> Iterator[None]:
+    """Raise a part's own error as it was, and the loss of a cluster as one line."""
+    from ray.exceptions import RayError, RayTaskError
+
+    try:
+        yield
+    except RayTaskError as error:
+        raise error.cause if isinstance(error.cause, KinaError) else error from None
+    except RayError as error:
+        raise KinaError(
+            f"the Ray cluster gave up: {_first_line(error)}",
+            hint="finished parts are kept: run the command again",
+        ) from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
