@@ -211,10 +211,10 @@ def _tile(left: Block, right: Block, corner: tuple[int, int], height: int, thres
 
 
 def _above(products: Vectors, limit: float) -> tuple[Indices, Indices]:
-    # few rows hold a candidate: the maximum of each row is cheaper than a mask of the tile
-    rows = np.flatnonzero(products.max(axis=1) >= limit)
-    inner, columns = np.nonzero(products[rows] >= limit)
-    return rows[inner], columns
+    # numpy skips zeros fast in one dimension only
+    places = np.flatnonzero((products >= limit).ravel())
+    rows, columns = np.divmod(places, products.shape[1])
+    return rows, columns
 
 
 def _rechecked(left: Block, right: Block, places: tuple[Indices, Indices], threshold: float) -> Pairs:
