@@ -5,7 +5,7 @@
     python -m benchmarks.dedup --vectors mine.npy   # from vectors of your own
 
 Vectors are real ones of MMLU-Redux (encoded once, kept in the cache), made more by mixing:
-each new one is a weighted mean of two real ones, scaled to length 1, and one in a hundred
+each new one is a weighted mean of three real ones, scaled to length 1, and one in a hundred
 is a near copy of another. That keeps the unequal weight of the axes, which random vectors
 lack and on which the bound lives; the share of length in 64 axes is printed for both.
 Peers that are not installed are skipped. Threads: set OMP_NUM_THREADS.
@@ -69,14 +69,18 @@ def encode_texts() -> Vectors:
 
 
 def expand(real: Vectors, size: int) -> Vectors:
-    """Make `size` unit vectors by mixing real ones; one in a hundred is a near copy."""
+    """Make `size` unit vectors by mixing real ones; one in a hundred is a near copy.
+
+    Mixes of three: of two, chance pairs would outnumber the copies a thousand times.
+    """
     rng = np.random.default_rng(0)
     made = np.empty((size, real.shape[1]), dtype=np.float32)
     for start in range(0, size, 50_000):
         part = made[start : start + 50_000]
-        one, other = rng.integers(0, len(real), (2, len(part)))
-        weight = rng.uniform(0.5, 0.9, (len(part), 1)).astype(np.float32)
-        part[:] = weight * real[one] + (1 - weight) * real[other]
+        chosen = rng.integers(0, len(real), (3, len(part)))
+        weights = np.array([0.5, 0.3, 0.2]) * rng.uniform(0.8, 1.2, (len(part), 3))
+        part[:] = sum(real[rows] * weight[:, None] for rows, weight in zip(chosen, weights.T, strict=True))
+    made /= np.linalg.norm(made, axis=1, keepdims=True)
     copies = rng.integers(0, size, size // 100)
     made[rng.integers(0, size, len(copies))] = (
         made[copies] + 0.15 * real[rng.integers(0, len(real), len(copies))]
