@@ -52,6 +52,10 @@ class ItemRules(Section):
     """Items a cue must speak of before it can be reported."""
     balance_p: float = Field(0.01, gt=0, lt=1)
     """Level of the chi-square test of the keys' letters."""
+    processes: int | None = Field(None, ge=1)
+    """Processes that share the rules about single items; none: one a processor."""
+    process_items: int = Field(5000, ge=1)
+    """Items a process must get, or fewer are started: starting one takes as long as some 3,000 items."""
     strong_models: int = Field(10, ge=1)
     """Most accurate models whose agreement on another option puts a key in doubt."""
     rival_share: float = Field(0.8, gt=0, le=1)
@@ -60,6 +64,11 @@ class ItemRules(Section):
     """Least share of the panel that must be wrong: 3 of 5 (arXiv 2606.05104)."""
     difficulty_high: float = Field(1.0, ge=0, le=1)
     """Largest share of the panel that may be wrong."""
+
+    @property
+    def shaping(self) -> dict[str, Any]:
+        """Return the numbers that shape results, for manifests: how many processes work is none."""
+        return self.model_dump(mode="json", exclude={"processes", "process_items"})
 
 
 class ChatRules(Section):
@@ -75,6 +84,14 @@ class ChatRules(Section):
     """Seconds before the second attempt, doubled for each later one; Retry-After wins over it."""
     max_wait_s: float = Field(60.0, ge=0)
     """Seconds waited at most between two attempts, whatever the server asks for."""
+    idempotency_key: bool = True
+    """Send the header Idempotency-Key with every call, the same for all calls of one request: an
+    endpoint that honours it bills them once. false: for an endpoint that refuses it, or that gives
+    a stored failure again and again."""
+    drain_s: float = Field(10.0, ge=0)
+    """Seconds that open calls are waited for after Ctrl-C or SIGTERM: their replies are paid for."""
+    batch_calls: int = Field(500, ge=1)
+    """Calls of one batch that a worker of --engine ray takes."""
     max_calls: int | None = Field(None, ge=0)
     """Calls made in all before a run stops; none: no cap."""
     prompt_price: float = Field(0.0, ge=0)
@@ -123,6 +140,9 @@ class DedupRules(Section):
     """Principal axes of the bounded scan: 64 was fastest on MMLU, MMLU-Pro and AGIEval vectors."""
     scan_rows: int = Field(512, ge=1)
     """Rows of one tile of the scan; it is twice as wide (10 MB in all, fits the cache)."""
+    block_rows: int = Field(65_536, ge=1)
+    """Vectors of one block at most: two blocks are one part of the work, which a stopped run keeps
+    and an engine can run elsewhere (about 8 s on one core)."""
     pair_limit: int = Field(5_000_000, ge=1)
     """Pairs above the threshold at which the scan gives up: the threshold is too low for the pool."""
     ivf_above: int = Field(2_000_000, ge=1)
@@ -140,7 +160,7 @@ class DedupRules(Section):
     """Option overlap (Jaccard) that, with the same right answer, is strong evidence of a copy."""
     strong_cosine: float = Field(0.70, gt=0, le=1)
     """Cosine below which equal options and answers are no evidence: MMLU asks unlike questions with
-    the same years and percentages to choose from (.24 to .68)."""
+    the same years and percentages to choose from (.22 to .66)."""
     strong_action: Literal["review", "drop"] = "review"
     """What strong evidence short of equality leads to."""
     template_share: float = Field(0.6, gt=0, le=1)

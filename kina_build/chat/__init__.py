@@ -4,7 +4,8 @@ What a call is goes by its key: equal requests are asked once, and a request tha
 already answers is not asked again.
 """
 
-from kina_build.chat.client import Endpoint, Meter, complete
+from kina_build.chat.client import Meter, complete
+from kina_build.chat.endpoint import Endpoint
 from kina_build.chat.log import ReplyLog
 from kina_build.chat.records import ChatReply, ChatRequest, Status, cost_of, count_statuses
 

@@ -1,18 +1,19 @@
-"""Many calls to one endpoint: capped, retried, metered. The only home of `openai`."""
+"""Many calls to one endpoint: capped, retried, metered, each reply kept as soon as it is there."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from kina_build.chat.endpoint import Endpoint
+from kina_build.chat.groupsync import GroupSync
 from kina_build.chat.log import ReplyLog
-from kina_build.chat.reading import read_completion, retry_after_s, status_of_code
 from kina_build.chat.records import ChatReply, ChatRequest, cost_of
+from kina_build.chat.stopping import stopping
 from kina_build.config import ChatRules
-from kina_build.errors import ConfigError
 from kina_build.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -21,38 +22,9 @@ if TYPE_CHECKING:
 RETRIED: frozenset[str] = frozenset({"timeout", "rate_limited", "server_error"})
 """Errors that may pass if one waits."""
 
-ERROR_LENGTH = 300
-"""Characters kept of an error's text."""
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """Where to ask, and with which key."""
-
-    base_url: str
-    api_key: str = field(default="", repr=False)
-
-    @classmethod
-    def from_environment(cls, base_url: str | None = None) -> Endpoint:
-        """Read OPENAI_BASE_URL (unless given) and OPENAI_API_KEY.
-
-        Raises:
-            ConfigError: no base URL is given or set.
-        """
-        url = base_url or os.environ.get("OPENAI_BASE_URL", "")
-        if not url:
-            raise ConfigError(
-                "no model endpoint", hint="set OPENAI_BASE_URL, for instance to http://127.0.0.1:8080/v1"
-            )
-        return cls(url, os.environ.get("OPENAI_API_KEY", ""))
-
-    def client(self) -> AsyncOpenAI:
-        """Return an SDK client that leaves time-outs and retries to us."""
-        from openai import AsyncOpenAI
-
-        return AsyncOpenAI(
-            base_url=self.base_url, api_key=self.api_key or "none", max_retries=0, timeout=None
-        )
+CALLS_A_CLIENT = 50
+"""Calls that share one SDK client: it keeps 100 connections alive at most and looks through all
+of its open calls at every one."""
 
 
 @dataclass
@@ -82,14 +54,30 @@ def complete(
 
     Returns:
         One reply a request, in their order.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C or SIGTERM; calls that were open had `rules.drain_s` to be
+            answered, and what came is in the log.
+        InputError: the log cannot be written.
     """
     keys = [request.key for request in requests]
     fresh = {key: r for key, r in zip(keys, requests, strict=True) if log.find(key) is None}
     session = _Session(endpoint, log, rules, on_progress, meter or Meter(), total=len(set(keys)))
     session.done = session.total - len(fresh)
     on_progress(session.done, session.total)
-    made = asyncio.run(session.run(list(fresh.values()))) if fresh else {}
+    made = _run(session, fresh) if fresh else {}
     return [made[key] if key in made else _found(log, key) for key in keys]
+
+
+def _run(session: _Session, requests: dict[str, ChatRequest]) -> dict[str, ChatReply]:
+    try:
+        made = asyncio.run(session.run(requests))
+    except asyncio.CancelledError:
+        if not session.stopped.is_set():
+            raise
+    if session.stopped.is_set():
+        raise KeyboardInterrupt
+    return made
 
 
 def _found(log: ReplyLog, key: str) -> ChatReply:
@@ -112,33 +100,53 @@ class _Session:
     done: int = 0
     closed: str = ""
     """Why no further call is made, once that is so."""
+    stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set by Ctrl-C or SIGTERM."""
+    task: asyncio.Task[Any] | None = None
+    """The one that `run` runs in."""
 
-    async def run(self, requests: Sequence[ChatRequest]) -> dict[str, ChatReply]:
+    async def run(self, requests: dict[str, ChatRequest]) -> dict[str, ChatReply]:
+        self.task = asyncio.current_task()
         replies: dict[str, ChatReply] = {}
-        queue = iter(requests)
-        async with self.endpoint.client() as client:
-            workers = min(self.rules.concurrency, len(requests))
-            await asyncio.gather(*(self._work(client, queue, replies) for _ in range(workers)))
+        queue, synced = iter(requests.items()), GroupSync(self.log.sync)
+        workers = min(self.rules.concurrency, len(requests))
+        async with AsyncExitStack() as stack:
+            clients = [
+                await stack.enter_async_context(self.endpoint.client())
+                for _ in range(0, workers, CALLS_A_CLIENT)
+            ]
+            work = [
+                self._work(clients[number // CALLS_A_CLIENT], queue, synced, replies)
+                for number in range(workers)
+            ]
+            with stopping(self._stop):
+                await asyncio.gather(*work)
         return replies
 
     async def _work(
-        self, client: AsyncOpenAI, queue: Iterator[ChatRequest], replies: dict[str, ChatReply]
+        self,
+        client: AsyncOpenAI,
+        queue: Iterator[tuple[str, ChatRequest]],
+        synced: GroupSync,
+        replies: dict[str, ChatReply],
     ) -> None:
-        for request in queue:
-            reply = await self._persist(client, request)
+        for key, request in queue:
+            reply = await self._persist(client, key, request)
             if reply.status != "not_sent":
-                self.log.append(reply)
-            replies[request.key] = reply
+                self.log.write([reply])
+                if self.log.path is not None:
+                    await synced.wait()
+            replies[key] = reply
             self.done += 1
             self.on_progress(self.done, self.total)
 
-    async def _persist(self, client: AsyncOpenAI, request: ChatRequest) -> ChatReply:
-        reply = ChatReply(key=request.key, status="not_sent")
+    async def _persist(self, client: AsyncOpenAI, key: str, request: ChatRequest) -> ChatReply:
+        reply = ChatReply(key=key, status="not_sent")
         for attempt in range(self.rules.attempts):
             if not self._may_call():
                 # the failure of an earlier attempt says more than "not sent"
                 return reply if attempt else reply.model_copy(update={"error": self.closed})
-            reply, wait_s = await self._call(client, request)
+            reply, wait_s = await self.endpoint.call(client, request, self.rules)
             self.meter.cost += cost_of([reply], self.rules)
             if reply.status == "auth":
                 self.closed = "the endpoint refused the key"
@@ -146,8 +154,25 @@ class _Session:
                 break
             if attempt + 1 < self.rules.attempts:
                 backoff_s = self.rules.backoff_s * 2**attempt if wait_s is None else wait_s
-                await asyncio.sleep(min(backoff_s, self.rules.max_wait_s))
+                await self._pause(min(backoff_s, self.rules.max_wait_s))
         return reply
+
+    async def _pause(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.stopped.wait()
+
+    def _stop(self) -> None:
+        """Make no further call, and leave once the open ones are answered; asked again, leave at once."""
+        if self.stopped.is_set():
+            self._leave()
+        self.closed = self.closed or "interrupted"
+        self.stopped.set()
+        asyncio.get_running_loop().call_later(self.rules.drain_s, self._leave)
+
+    def _leave(self) -> None:
+        if self.task is not None:
+            self.task.cancel()
 
     def _may_call(self) -> bool:
         rules = self.rules
@@ -157,28 +182,3 @@ class _Session:
             self.closed = self.closed or f"the cap of {rules.max_cost} on cost is reached"
         self.meter.calls += not self.closed
         return not self.closed
-
-    async def _call(self, client: AsyncOpenAI, request: ChatRequest) -> tuple[ChatReply, float | None]:
-        """Make one call; return its reply and the seconds the server asks us to wait."""
-        try:
-            async with asyncio.timeout(self.rules.timeout_s):
-                raw = await client.chat.completions.with_raw_response.create(
-                    model=request.model,
-                    messages=list(request.messages),  # type: ignore[arg-type]
-                    extra_body=request.params or None,
-                )
-            return read_completion(request.key, raw.http_response.content), None
-        except TimeoutError:
-            text = f"no reply within {self.rules.timeout_s} s"
-            return ChatReply(key=request.key, status="timeout", error=text), None
-        except Exception as error:  # noqa: BLE001  whatever the SDK raises is one failed call of many
-            return self._failed(request.key, error)
-
-    def _failed(self, key: str, error: Exception) -> tuple[ChatReply, float | None]:
-        response = getattr(error, "response", None)
-        code = getattr(error, "status_code", None)
-        text = str(error) or type(error).__name__
-        if self.endpoint.api_key:
-            text = text.replace(self.endpoint.api_key, "***")
-        reply = ChatReply(key=key, status=status_of_code(code), error=text[:ERROR_LENGTH])
-        return reply, None if response is None else retry_after_s(response.headers.get("retry-after"))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from pydantic import ValidationError
 
@@ -13,7 +16,7 @@ from kina_build.jsonl import dump_line
 
 
 class ReplyLog:
-    """Append-only JSON Lines file of replies, one synced line each; in memory if path is None.
+    """Append-only JSON Lines file of replies, one line each; in memory if path is None.
 
     A last line that a crash cut short is dropped. Errors are written too, for the record,
     but never served as answers.
@@ -33,26 +36,54 @@ class ReplyLog:
     def __len__(self) -> int:
         return len(self._answers)
 
+    def __iter__(self) -> Iterator[ChatReply]:
+        """Yield the answers, in the order in which they came."""
+        return iter(self._answers.values())
+
     def find(self, key: str) -> ChatReply | None:
         """Return the answer to a request, if there is one."""
         return self._answers.get(key)
 
-    def append(self, reply: ChatReply) -> None:
-        """Write one reply and sync it to disk.
+    def append(self, *replies: ChatReply) -> None:
+        """Write replies and sync them to disk.
 
         Raises:
             InputError: the file cannot be written.
         """
-        if reply.answered:
-            self._answers[reply.key] = reply
+        self.write(replies)
+        self.sync()
+
+    def write(self, replies: Iterable[ChatReply]) -> None:
+        """Hand replies to the system: from here on the end of this process does not lose them.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        kept = list(replies)
+        with self._opened() as out:
+            if out is not None:
+                out.write("".join(dump_line(reply) + "\n" for reply in kept).encode())
+        self._answers.update((reply.key, reply) for reply in kept if reply.answered)
+
+    def sync(self) -> None:
+        """Put what was written on disk: from here on a power cut does not lose it either.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        with self._opened() as out:
+            if out is not None:
+                os.fsync(out.fileno())
+
+    @contextmanager
+    def _opened(self) -> Iterator[IO[bytes] | None]:
         if self.path is None:
+            yield None
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab") as out:
-                out.write((dump_line(reply) + "\n").encode())
-                out.flush()
-                os.fsync(out.fileno())
+                yield out
         except OSError as error:
             raise InputError(f"{self.path}: cannot write: {error.strerror or error}") from None
 

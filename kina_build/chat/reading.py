@@ -38,7 +38,7 @@ def status_of_code(code: int | None) -> Status:
         return "auth"
     if code == 429:
         return "rate_limited"
-    if code == 408:
+    if code in (408, 409):  # 409: the call that timed out here is still being answered there
         return "timeout"
     return "bad_request" if code is not None and 400 <= code < 500 else "server_error"
 
