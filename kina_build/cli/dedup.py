@@ -98,7 +98,7 @@ def dedup(
         "dedup",
         inputs=inputs,
         outputs=[path for path in (output, page) if path is not None],
-        params={"dedup": rules.model_dump(mode="json"), "near": near, "page": page is not None},
+        params=_shaping(rules, near=near) | {"page": page is not None},
         show=_show_dedup,
     )
     if explain is None and stage.up_to_date():
@@ -165,7 +165,7 @@ def contamination(
         "contamination",
         inputs=[pool, *against],
         outputs=[output],
-        params={"dedup": rules.model_dump(mode="json"), "near": near},
+        params=_shaping(rules, near=near),
         show=_show_contamination,
     )
     if stage.up_to_date():
@@ -200,6 +200,14 @@ def _resolve(run: Run, **given: Any) -> DedupRules:
     rules = run.settings.dedup
     chosen = {key: value for key, value in given.items() if value is not None}
     return check_section(type(rules), rules.model_dump() | chosen, "options")
+
+
+def _shaping(rules: DedupRules, *, near: bool) -> dict[str, Any]:
+    """Return what the manifest keeps of settings that shape a result."""
+    from kina_build.dedup.lexical import TEXT_FORM
+
+    form = {"text_form": TEXT_FORM} if near else {}
+    return {"dedup": rules.model_dump(mode="json", exclude={"block_rows"}), "near": near, **form}
 
 
 def _cache(path: Path | None, no_cache: bool) -> Path | None:

@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import SupportRules
+from kina_build.dedup.lexical import item_text
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.support.anchors import Anchor, in_scope, weigh_anchors
 from kina_build.support.matrix import SupportMatrix, build_matrix
+
+__all__ = ["Embed", "cosine_table", "item_text", "scale_cosines", "support_by_embedding"]
 
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts to L2-normalised rows, shape (texts, dimension): `dedup.embedding.embed` with its encoder."""
@@ -69,13 +72,3 @@ def scale_cosines(cosines: NDArray[np.float32], rules: SupportRules = SupportRul
     if span <= 0:
         raise UsageError("support.cosine_ceiling must be above support.cosine_floor")
     return np.asarray(np.clip((cosines - rules.cosine_floor) / span, 0, 1), dtype=np.float32)
-
-
-def item_text(item: Item) -> str:
-    """Return what an item is about: its question, then the keyed answer, then its passage.
-
-    Encoders cut long texts at the end, so the passage comes last; wrong options are left
-    out, since they name what the item does not need.
-    """
-    parts = (item.question, item.correct_text or "", item.question_material or "")
-    return "\n".join(part for part in parts if part)

@@ -51,7 +51,7 @@ def test_each_kind_of_trace_is_told(make_item: Make, words: WordEncoder) -> None
 
 def test_a_close_text_is_for_a_person_to_weigh(make_item: Make, words: WordEncoder) -> None:
     pool = [make_item("q", "green leaves of summer trees look why", ["pigment of leaf", "cold"])]
-    other = [make_item("o", "why trees of summer look green leaves so", ["pigment of leaf", "cold"], "B")]
+    other = [make_item("o", "why trees of summer look green leaves so", ["pigment of leaf", "frost"])]
     assert find_contamination(pool, {"o": other}, words).hits[0].finding in {"review", "template_sibling"}
     assert find_contamination(pool, {"o": other}, None).hits == ()
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,14 @@ import pytest
 
 from kina_build.config import DedupRules
 from kina_build.dedup.embedding import Encoder, embed, load_encoder, unknown_rate
+from kina_build.dedup.find import read_corpus
+from kina_build.dedup.lexical import item_text
 from kina_build.dedup.vectorcache import default_cache
 from kina_build.errors import InputError, UsageError
+from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
+from kina_build.support.anchors import Anchor
+from kina_build.support.embedding import support_by_embedding
 from tests.dedup.conftest import WordEncoder
 
 
@@ -124,3 +130,20 @@ def test_the_multilingual_encoder_brings_languages_together() -> None:
     one, other, third = embed(["Which gas is lightest?", "最轻的气体是什么？", "Who was king?"], encoder)
     assert one @ other > 0.6 > one @ third
     assert unknown_rate(["最轻的气体是什么"], encoder, 9) == 0
+
+
+def test_what_is_encoded_of_an_item_is_what_it_asks_and_answers(make_item: Callable[..., Item]) -> None:
+    item = make_item("q", "Which  gland\nmakes it?", ["thymus", "the pancreas"], "B", question_material="P.")
+    assert item_text(item) == "Which gland makes it?\nthe pancreas\nP."
+    assert item_text(make_item("q", "Which gland?", ["thymus"], "Z")) == "Which gland?"
+
+
+def test_dedup_and_support_pay_for_a_text_once(
+    make_item: Callable[..., Item], words: WordEncoder, tmp_path: Path
+) -> None:
+    pool = [make_item("q", "Which gland makes insulin?", ["pancreas", "thymus"], field="anatomy")]
+    anchor = Anchor(anchor_id="u", domain="anatomy", kind="concept", statement="glands of the body")
+    kept = partial(embed, encoder=words, cache=tmp_path / "v.sqlite")
+    read_corpus(pool, words, cache=tmp_path / "v.sqlite")
+    support_by_embedding(pool, [anchor], kept)
+    assert words.asked == [item_text(pool[0]), "glands of the body"]
