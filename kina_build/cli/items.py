@@ -105,7 +105,7 @@ def check(
     in kina.toml: [items.severity] missing_media = "off".
     """
     rules = run.settings.items
-    params = {"profile": profile, "items": rules.model_dump(mode="json")}
+    params = {"profile": profile, "items": rules.shaping}
     stage = run.stage(
         "check", inputs=[pool], outputs=[output] if output else [], params=params, show=_show_check
     )
@@ -113,11 +113,12 @@ def check(
         return
     from kina_build.items.intake import read_pool_or_import
     from kina_build.items.lint import check_rejects, inspect, summarise
+    from kina_build.items.workers import count_processes
     from kina_build.jsonl import write_records
 
     with collector_paused(), run.console.progress("checking") as progress:
         items, rejects = read_pool_or_import(pool)
-        inspection = inspect(items, profile, rules, progress)
+        inspection = inspect(items, profile, rules, progress, count_processes(len(items), rules))
     refused = tuple(check_rejects(rejects))
     inspection = replace(inspection, findings=refused + inspection.findings)
     report: dict[str, Any] = {

@@ -280,7 +280,7 @@ def _params(
     }
     settings = {
         "release": run.settings.release.model_dump(mode="json"),
-        "items": run.settings.items.model_dump(mode="json"),
+        "items": run.settings.items.shaping,
     }
     return {
         **asked,

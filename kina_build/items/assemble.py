@@ -10,23 +10,30 @@ from typing import Any
 from kina_build.errors import InputError
 from kina_build.items.columns import Columns, find_columns
 from kina_build.items.keys import Form, KeyCell, KeyForm, decide_form, is_blank, read_key
-from kina_build.items.model import LETTERS, Item, Option, content_id
+from kina_build.items.model import LETTERS, Item, content_id
 from kina_build.items.optioncells import OptionTexts, as_text, read_option_cells, read_options
 from kina_build.items.rawfile import RawFile, RawRow, look_up, unwrap
 from kina_build.items.reject import Reject, RowRefused
 from kina_build.items.text import squeeze
 from kina_build.items.verdicts import read_verdict
+from kina_build.progress import Progress, silent
 
 EMBEDDED = re.compile(r"\n\s*(?:answer\s+)?(?:options|choices)\s*[:：]\s*\n", re.IGNORECASE)
 """The line before options that stand inside the question, as in BIG-Bench Hard."""
 
 LEVELS = ("discipline", "field", "subfield")
 TEXT_FIELDS = ("explanation", "question_source", "question_material", "author_id", "license", "language")
+GIVEN_FIELDS = frozenset((*LEVELS, *TEXT_FIELDS))
+"""Item fields that are a cell of their own, taken as it stands."""
 PATH_SEPARATOR = re.compile(r"\s+[/>›]\s+")
 """What joins a taxonomy path written in one cell."""
 
 PAIRED = (("names", "ids"), ("ObjectEntities", "ObjectEntitiesID"))
 """List columns that name the same things twice and must be equally long."""
+
+
+PROGRESS_STEP = 500
+"""Rows between two reports of progress."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +78,13 @@ class Drafts:
     """Which column was read as what, and how keys were written."""
 
 
-def draft_items(file: RawFile, reading: Reading = Reading()) -> Drafts:
+def draft_items(file: RawFile, reading: Reading = Reading(), on_progress: Progress = silent) -> Drafts:
     """Turn the rows of a file into items, or into rejects; none is lost.
+
+    Args:
+        file: its rows.
+        reading: what the user says of them.
+        on_progress: told of rows done.
 
     Raises:
         InputError: no column for the question, or index keys whose base nothing decides.
@@ -91,7 +103,9 @@ def draft_items(file: RawFile, reading: Reading = Reading()) -> Drafts:
         p for _, p in _keep(file, [r for r, _ in rows], lambda row: _read_partial(row, columns), rejects)
     ]
     forms = {column: _form_of(file.name, column, partials, columns, reading) for column in columns.keys}
-    made = _keep(file, partials, lambda partial: _finish(partial, file, columns, forms, reading), rejects)
+    made = _keep(
+        file, partials, lambda partial: _finish(partial, file, columns, forms, reading), rejects, on_progress
+    )
     drafts = tuple(
         Draft(item, file.name, partial.row.line, own_id=_own_id(partial.row, columns) != "")
         for partial, item in made
@@ -117,10 +131,14 @@ def check_pairs(row: RawRow) -> None:
             raise RowRefused("names_ids_length_mismatch", message, **found)
 
 
-def _keep(file: RawFile, rows: Sequence[Any], work: Any, rejects: list[Reject]) -> list[tuple[Any, Any]]:
+def _keep(
+    file: RawFile, rows: Sequence[Any], work: Any, rejects: list[Reject], on_progress: Progress = silent
+) -> list[tuple[Any, Any]]:
     """Apply a step to each row; rows it refuses go to the rejects."""
     kept: list[tuple[Any, Any]] = []
-    for row in rows:
+    for done, row in enumerate(rows):
+        if done % PROGRESS_STEP == 0:
+            on_progress(done, len(rows))
         try:
             kept.append((row, work(row)))
         except RowRefused as fault:
@@ -227,20 +245,21 @@ def _finish(
             made[target] = value
     made["question"] = partial.question
     made["correct_answer"] = letters[at] if at < len(letters) else key
-    made["options"] = tuple(_option(options, at, letter) for at, letter in enumerate(letters))
+    made["options"] = [_option(options, at, letter) for at, letter in enumerate(letters)]
     texts, material = list(options.texts), made.get("question_material")
     own = _own_id(partial.row, columns)
     made["item_id"] = own or content_id(partial.question, texts, made["correct_answer"], material)
     return Item(**made, metadata=metadata)
 
 
-def _option(options: OptionTexts, at: int, letter: str) -> Option:
-    return Option(
-        key=letter,
-        answer=options.texts[at],
-        explanation=options.explanations[at] if options.explanations else None,
-        source=options.sources[at] if options.sources else None,
-    )
+def _option(options: OptionTexts, at: int, letter: str) -> dict[str, str | None]:
+    """Return the fields of one option: all are checked at once, with the item."""
+    return {
+        "key": letter,
+        "answer": options.texts[at],
+        "explanation": options.explanations[at] if options.explanations else None,
+        "source": options.sources[at] if options.sources else None,
+    }
 
 
 def _letters_of(options: OptionTexts) -> list[str]:
@@ -260,8 +279,8 @@ def _own_id(row: RawRow, columns: Columns) -> str:
 
 def _fields_of(values: Mapping[str, Any], columns: Columns) -> dict[str, Any]:
     made: dict[str, Any] = {}
-    for name in (*LEVELS, *TEXT_FIELDS):
-        value = look_up(values, columns.fields[name]) if name in columns.fields else None
+    for name, column in columns.fields.items():
+        value = look_up(values, column) if name in GIVEN_FIELDS else None
         if isinstance(value, str | int | float) and not is_blank(value):
             made[name] = squeeze(as_text(value)) if name in LEVELS else as_text(value)
     levels = PATH_SEPARATOR.split(made.get("discipline", ""))
@@ -276,7 +295,7 @@ def _metadata_of(file: RawFile, values: Mapping[str, Any], columns: Columns) -> 
     if isinstance(own, Mapping):
         metadata |= own
     for name, value in values.items():
-        if name != "metadata" and not is_blank(value) and not columns.consumes(name, value):
+        if name != "metadata" and not columns.consumes(name, value) and not is_blank(value):
             metadata[name] = value
     verdict = look_up(values, columns.fields["verdict"]) if "verdict" in columns.fields else None
     if not is_blank(verdict):

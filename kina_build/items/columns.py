@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from kina_build.errors import UsageError
@@ -70,11 +71,16 @@ class Columns:
     taken: frozenset[str] = field(default_factory=frozenset)
     """Columns that are read; all others go to metadata."""
 
+    @cached_property
+    def read(self) -> frozenset[str]:
+        """Return the columns of plain fields."""
+        return frozenset(self.fields.values())
+
     def consumes(self, column: str, value: Any) -> bool:
         """Tell whether a cell ends up in the item itself; a list where a text is expected does not."""
         if column not in self.taken:
             return False
-        return not isinstance(value, Mapping | list) or column not in self.fields.values()
+        return isinstance(value, str) or not isinstance(value, Mapping | list) or column not in self.read
 
     def stated(self) -> dict[str, str]:
         """Say in one mapping which column was read as what."""

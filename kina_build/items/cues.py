@@ -11,8 +11,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kina_build.config import ItemRules
 from kina_build.items.findings import Fault
@@ -58,16 +60,63 @@ class Balance:
     p_value: float
 
 
-Guess = Callable[[Item], int | None]
+Guess = Callable[[str, Sequence[str]], int | None]
+"""From a stem and its options' texts to the place of the option that a cue names."""
 
 
-def probe_cues(items: Sequence[Item]) -> list[CueProbe]:
+@dataclass(frozen=True)
+class Tally:
+    """Counts over items, from which all figures follow; tallies of parts add up to the whole's."""
+
+    guesses: Mapping[str, Counter[tuple[int, bool]]]
+    """Cue to items on which it names an option, by number of options and whether it hits."""
+    keys: Counter[tuple[int, int]]
+    """Items by number of options and place of the key."""
+
+
+def probe_cues(items: Iterable[Item]) -> list[CueProbe]:
     """Measure every cue over the items whose key names an option."""
-    keyed = [item for item in items if len(item.options) > 1 and item.correct_text is not None]
-    return [_probe(cue, guess, keyed) for cue, guess in CUES.items()]
+    return measure_cues(tally(items))
 
 
 def probe_balance(items: Iterable[Item]) -> Balance:
+    """Test the letters of the keys against an even spread; see measure_balance."""
+    return measure_balance(tally(items, {}))
+
+
+def tally(items: Iterable[Item], cues: Mapping[str, Guess] | None = None) -> Tally:
+    """Count what each cue (default: all) and each key names; items without a choice are left out."""
+    wanted = CUES if cues is None else cues
+    counts = Tally({cue: Counter() for cue in wanted}, Counter())
+    for item in items:
+        key, size = _place(item), len(item.options)
+        if key is None or size < 2:
+            continue
+        counts.keys[size, key] += 1
+        texts = [option.answer for option in item.options]
+        for cue, guess in wanted.items():
+            at = guess(item.question, texts)
+            if at is not None:
+                counts.guesses[cue][size, item.options[at].key == item.correct_answer] += 1
+    return counts
+
+
+def add_tallies(tallies: Iterable[Tally]) -> Tally:
+    """Add the counts of parts of a pool."""
+    total = tally(())
+    for one in tallies:
+        total.keys.update(one.keys)
+        for cue, counts in one.guesses.items():
+            total.guesses[cue].update(counts)
+    return total
+
+
+def measure_cues(counts: Tally) -> list[CueProbe]:
+    """Compare every cue's hits with chance."""
+    return [_probe(cue, guesses) for cue, guesses in counts.guesses.items()]
+
+
+def measure_balance(counts: Tally) -> Balance:
     """Test the letters of the keys against an even spread.
 
     Items are grouped by their number of options, and the groups' chi-square statistics
@@ -76,15 +125,13 @@ def probe_balance(items: Iterable[Item]) -> Balance:
     from scipy.special import chdtrc
 
     groups: defaultdict[int, Counter[int]] = defaultdict(Counter)
-    for item in items:
-        at = _place(item)
-        if at is not None and len(item.options) > 1:
-            groups[len(item.options)][at] += 1
+    for (size, at), count in counts.keys.items():
+        groups[size][at] += count
     chi2, df = 0.0, 0
-    for size, counts in groups.items():
-        expected = counts.total() / size
+    for size, places in sorted(groups.items()):
+        expected = places.total() / size
         if expected >= 1:
-            chi2 += sum((counts[at] - expected) ** 2 for at in range(size)) / expected
+            chi2 += sum((places[at] - expected) ** 2 for at in range(size)) / expected
             df += size - 1
     total = sum(groups.values(), Counter())
     letters = LETTERS[: max(groups, default=0)]
@@ -112,28 +159,38 @@ def check_cues(
         yield Fault("key_position", "pool", f"keys at {told} (p = {balance.p_value:.2g})", evidence)
 
 
-def tail(hits: int, options: Iterable[int]) -> float:
+def tail(hits: int, options: Mapping[int, int]) -> float:
     """Return P(at least `hits`) when each item is hit with probability 1 / its options.
 
     The law is the convolution of one binomial law for each number of options.
-    """
-    from scipy.stats import binom
 
-    law = np.ones(1)
-    for size, count in sorted(Counter(options).items()):
-        law = np.convolve(law, binom.pmf(np.arange(count + 1), count, 1 / size))
+    Args:
+        hits: items hit.
+        options: number of options, two or more, to the items that have so many.
+    """
+    law: NDArray[np.floating[Any]] = np.ones(1)
+    for size, count in sorted(options.items()):
+        law = np.convolve(law, _binomial(count, 1 / size))
     return float(min(1.0, law[hits:].sum()))
 
 
-def _probe(cue: str, guess: Guess, items: Sequence[Item]) -> CueProbe:
-    hits, sizes = 0, []
-    for item in items:
-        at = guess(item)
-        if at is not None:
-            sizes.append(len(item.options))
-            hits += item.options[at].key == item.correct_answer
-    chance = sum(1 / size for size in sizes) / len(sizes) if sizes else 0.0
-    return CueProbe(cue, len(sizes), hits, chance, tail(hits, sizes))
+def _binomial(n: int, p: float) -> NDArray[np.float64]:
+    """Return P(0), ..., P(n) of a binomial law."""
+    from scipy.special import gammaln  # scipy.stats takes seconds to import
+
+    k = np.arange(n + 1)
+    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    law: NDArray[np.float64] = np.exp(ways + k * np.log(p) + (n - k) * np.log1p(-p))
+    return law
+
+
+def _probe(cue: str, guesses: Counter[tuple[int, bool]]) -> CueProbe:
+    sizes: Counter[int] = Counter()
+    for (size, _), count in guesses.items():
+        sizes[size] += count
+    n, hits = sizes.total(), sum(count for (_, hit), count in guesses.items() if hit)
+    chance = sum(sizes[size] / size for size in sorted(sizes)) / n if n else 0.0
+    return CueProbe(cue, n, hits, chance, tail(hits, sizes))
 
 
 def _cue_fault(probe: CueProbe) -> Fault:
@@ -160,7 +217,7 @@ def _place(item: Item) -> int | None:
 
 def _only(flags: Sequence[bool]) -> int | None:
     """Return the place of the only true flag."""
-    return flags.index(True) if sum(flags) == 1 else None
+    return flags.index(True) if flags.count(True) == 1 else None
 
 
 def _only_largest(sizes: Sequence[int]) -> int | None:
@@ -168,18 +225,18 @@ def _only_largest(sizes: Sequence[int]) -> int | None:
     return sizes.index(largest) if largest > 0 and sizes.count(largest) == 1 else None
 
 
-def _overlap(item: Item) -> int | None:
-    stem = set(WORD.findall(item.question.casefold()))
-    return _only_largest([len(stem.intersection(WORD.findall(o.answer.casefold()))) for o in item.options])
+def _overlap(question: str, texts: Sequence[str]) -> int | None:
+    stem = set(WORD.findall(question.casefold()))
+    return _only_largest([len(stem.intersection(WORD.findall(text.casefold()))) for text in texts])
 
 
 CUES: Mapping[str, Guess] = {
-    "leading_whitespace": lambda item: _only([o.answer[:1].isspace() for o in item.options]),
-    "trailing_whitespace": lambda item: _only([o.answer[-1:].isspace() for o in item.options]),
-    "final_stop": lambda item: _only([o.answer.rstrip().endswith((".", "。")) for o in item.options]),
-    "longest": lambda item: _only_largest([len(o.answer) for o in item.options]),
-    "all_of_the_above": lambda item: _only([bool(ALL_ABOVE.fullmatch(o.answer)) for o in item.options]),
-    "none_of_the_above": lambda item: _only([bool(NONE_ABOVE.fullmatch(o.answer)) for o in item.options]),
+    "leading_whitespace": lambda _, texts: _only([text[:1].isspace() for text in texts]),
+    "trailing_whitespace": lambda _, texts: _only([text[-1:].isspace() for text in texts]),
+    "final_stop": lambda _, texts: _only([text.rstrip().endswith((".", "。")) for text in texts]),
+    "longest": lambda _, texts: _only_largest([len(text) for text in texts]),
+    "all_of_the_above": lambda _, texts: _only([bool(ALL_ABOVE.fullmatch(text)) for text in texts]),
+    "none_of_the_above": lambda _, texts: _only([bool(NONE_ABOVE.fullmatch(text)) for text in texts]),
     "stem_overlap": _overlap,
 }
 """Cue to guesser: the one option that differs in that trait, if there is just one."""

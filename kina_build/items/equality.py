@@ -8,16 +8,21 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from kina_build.items.expressions import HINT, Formula, fold_markup, read_formula
+from kina_build.items.expressions import HINT, SPELLED, Formula, fold_markup, may_be_formula, read_formula
 from kina_build.items.model import Item
 from kina_build.items.text import fold_option, squeeze
 
 ONE_NUMBER = re.compile(r"([A-Za-z ]*-?)([1-9]\d*(?:\.\d+)?|0(?:\.\d+)?)((?: [A-Za-z][A-Za-z ]*)?)")
 """One plain number, words before and a unit behind it."""
 
+ONE_SIGNED = re.compile(
+    r"(?P<sign>[-+−–]?)(?P<before>[^\d.]*?)"
+    r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?P<after>[^\d.]*)"
+)
+"""One number in any text, and whether the text begins with a sign."""
 
-AROUND_SIGNS = re.compile(r"\s*([-+*/=<>(){}\[\],^_])\s*")
-"""Signs around which blanks do not count in formulas."""
+AROUND_SIGNS = re.compile(r"\s+(?=[-+*/=<>(){}\[\],^_])|(?<=[-+*/=<>(){}\[\],^_])\s+")
+"""Blanks that do not count in formulas: around signs."""
 
 How = Literal["text", "markup", "value", "expression"]
 
@@ -40,9 +45,9 @@ def equal_options(item: Item) -> list[EqualOptions]:
     """
     texts = {n: fold_option(option.answer) for n, option in enumerate(item.options)}
     texts = {n: text for n, text in texts.items() if text}
-    if len(set(texts.values())) == len(texts) and not _may_be_equal_in_value(texts.values()):
+    if len(set(texts.values())) == len(texts) and not _may_be_equal(texts.values()):
         return []
-    markup = {n: AROUND_SIGNS.sub(r"\1", squeeze(fold_markup(text))) for n, text in texts.items()}
+    markup = {n: AROUND_SIGNS.sub("", squeeze(fold_markup(text))) for n, text in texts.items()}
     numbers, expressions = _group_values(texts)
     certain = _join(_group(markup), numbers)
     groups: list[tuple[list[int], How]] = [
@@ -52,8 +57,8 @@ def equal_options(item: Item) -> list[EqualOptions]:
     return [EqualOptions(tuple(item.options[n].key for n in group), how) for group, how in groups]
 
 
-def _may_be_equal_in_value(texts: Collection[str]) -> bool:
-    """Tell whether different texts could be the same number or formula.
+def _may_be_equal(texts: Collection[str]) -> bool:
+    """Tell whether different texts could look the same, or be the same number or formula.
 
     Texts that hold one plain number each, in the same words, differ unless their numbers
     do not: most numeric options are told apart here, without a parser.
@@ -64,10 +69,30 @@ def _may_be_equal_in_value(texts: Collection[str]) -> bool:
     if len(hinted) < 2:
         return False
     simple = [ONE_NUMBER.fullmatch(text) for text in hinted]
-    if not all(simple):
+    if all(simple):
+        keys = {(match[1].strip(), _canonical(match[2]), match[3].strip()) for match in simple if match}
+        return len(keys) < len(hinted)
+    if len({text.replace(" ", "") for text in texts}) < len(texts) or any("{" in text for text in texts):
         return True
-    keys = {(match[1].strip(), _canonical(match[2]), match[3].strip()) for match in simple if match}
-    return len(keys) < len(hinted)
+    formulas = [text for text in hinted if may_be_formula(text)]
+    return len(formulas) > 1 and not _differ_in_one_number(formulas)
+
+
+def _differ_in_one_number(texts: Collection[str]) -> bool:
+    """Tell whether texts are one text but for one number, which differs: whatever they say, it differs."""
+    if any(SPELLED.search(text) for text in texts):  # x⁰ is 1 whatever x is
+        return False
+    found = [match for match in map(ONE_SIGNED.fullmatch, texts) if match]
+    shapes = {(match["before"].strip(), match["after"].strip()) for match in found}
+    if len(found) < len(texts) or len(shapes) > 1:
+        return False
+    return len({_signed(match["sign"], match["number"]) for match in found}) == len(texts)
+
+
+def _signed(sign: str, number: str) -> str:
+    """Write a number so that equal ones are equal texts: no separators, no idle zeros, no plus."""
+    size = _canonical(number.replace(",", "").lstrip("0")) or "0"
+    return f"-{size}" if sign not in ("", "+") and size != "0" else size
 
 
 def _canonical(number: str) -> str:

@@ -17,6 +17,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 Number = Fraction | float
 
@@ -103,12 +104,10 @@ class _NotAFormula(Exception):
 
 def read_formula(text: str) -> Formula | None:
     """Read a text as a number or formula; None where it is anything else, or too large."""
-    if len(text) > LONGEST or not HINT.search(text):
+    if not may_be_formula(text):
         return None
     if PLAIN.fullmatch(text):
         return Formula((), (Fraction(text),), plain=True)
-    if FOREIGN.search(text) or len(WORD.findall(text)) > MOST_WORDS:
-        return None
     markup = fold_markup(text)
     if AMBIGUOUS.search(markup):
         return None
@@ -116,6 +115,15 @@ def read_formula(text: str) -> Formula | None:
         return _Parser(_tokenise(markup)).read()
     except (_NotAFormula, ArithmeticError, ValueError):
         return None
+
+
+def may_be_formula(text: str) -> bool:
+    """Tell quickly that a text is no formula, from its characters and words; True decides nothing."""
+    if len(text) > LONGEST or not HINT.search(text) or FOREIGN.search(text):
+        return False
+    if "$" in text and "\\" not in text and text.count("$") == 1:  # money, not markup
+        return False
+    return len(WORD.findall(text)) <= MOST_WORDS
 
 
 def fold_markup(text: str) -> str:
@@ -135,15 +143,10 @@ def fold_markup(text: str) -> str:
 
 def _tokenise(text: str) -> list[str]:
     text = _spell_out(text).translate(SIGNS)
-    tokens: list[str] = []
-    at = 0
-    while at < len(text):
-        match = TOKEN.match(text, at)
-        if match is None:
-            raise _NotAFormula
-        at = match.end()
-        if match.lastgroup != "blank":
-            tokens.append(match[0])
+    found = [match[0] for match in TOKEN.finditer(text)]
+    if sum(map(len, found)) < len(text):  # something between two tokens is none
+        raise _NotAFormula
+    tokens = [token for token in found if not token.isspace()]
     symbols = {token for token in tokens if token[0].isalpha()}
     # products of capitals may be of matrices or genes, where the order counts
     words = sum(len(symbol) > 2 and symbol.isalpha() for symbol in symbols)
@@ -317,9 +320,11 @@ def _number(token: str) -> Fraction:
     plain = token.replace(",", "")
     if len(plain) > 1 and plain[0] == "0" and plain[1] != ".":
         raise _NotAFormula  # 007 is a code, not the number 7
-    return Fraction(plain)
+    whole, _, decimals = plain.partition(".")
+    return Fraction(int(whole + decimals), 10 ** len(decimals))
 
 
+@lru_cache(maxsize=4096)  # units and unknowns are few, and stand in option after option
 def _sample(symbol: str) -> Fraction:
     """Return a symbol's sample value: fixed by its name, positive, and no simple fraction."""
     seed = 0

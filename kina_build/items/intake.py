@@ -32,6 +32,9 @@ SUFFIXES: Mapping[str, Format] = {
 }  # fmt: skip
 
 
+PARTS = 100
+"""Steps of progress a file."""
+
 SETTABLE = (*LEVELS, *TEXT_FIELDS)
 """Item fields that may take one value for all rows."""
 
@@ -81,6 +84,11 @@ def read_all(
 ) -> ImportResult:
     """Read several files into one pool; ids are unique over all of them.
 
+    Args:
+        paths: files, or dataset folders.
+        source: what the user says about them.
+        on_progress: told of hundredths of files: one file is 100 of them, however large.
+
     Raises:
         InputError: as read_items, for the first file that cannot be read.
     """
@@ -89,15 +97,15 @@ def read_all(
     drafts: list[Draft] = []
     rejects: list[Reject] = []
     detected: list[dict[str, Any]] = []
-    for done, path in enumerate(files, start=1):
+    for number, path in enumerate(files):
         raw = read_raw(read_bytes(path), display_name(path), path.suffix.lower(), source)
-        made = draft_items(raw, _reading(source, path.stem))
+        made = draft_items(raw, _reading(source, path.stem), _within(on_progress, number, len(files)))
         own = [_prefixed(draft, path.stem) if source.prefix_ids else draft for draft in made.drafts]
         drafts += own
         rejects += [*raw.rejects, *made.rejects]
         counts = {"items": len(made.drafts), "rejects": len(raw.rejects) + len(made.rejects)}
         detected.append({"file": raw.name, "columns": raw.columns, **raw.detected, **made.stated, **counts})
-        on_progress(done, len(files))
+    on_progress(PARTS * len(files), PARTS * len(files))
     items, repeated = assign_ids(drafts)
     rejects += repeated
     return ImportResult(tuple(items), tuple(sorted(rejects, key=_place)), _merge(detected))
@@ -202,6 +210,11 @@ def _refuse_repeats(item_id: str, group: Sequence[Draft]) -> tuple[list[Item], l
         "id_repeated", f"id {item_id!r} stands on {len(group)} different rows, first at {first}"
     )
     return [], [fault.at(file, line, item_id) for file, line in places]
+
+
+def _within(on_progress: Progress, number: int, files: int) -> Progress:
+    """Return what reports rows of one file as parts of all files."""
+    return lambda done, total: on_progress(PARTS * number + PARTS * done // total, PARTS * files)
 
 
 def _reading(source: ImportOptions, stem: str) -> Reading:

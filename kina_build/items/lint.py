@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from kina_build.config import ItemRules
 from kina_build.errors import ConfigError
-from kina_build.items.cues import Balance, CueProbe, check_cues, probe_balance, probe_cues
+from kina_build.items.cues import (
+    Balance,
+    CueProbe,
+    Tally,
+    add_tallies,
+    check_cues,
+    measure_balance,
+    measure_cues,
+    tally,
+)
 from kina_build.items.findings import POOL, RULES, Fault, Finding, ProfileName, Severity
 from kina_build.items.mathmarkup import check_math
 from kina_build.items.model import Item
@@ -18,11 +28,17 @@ from kina_build.items.reject import Reject
 from kina_build.items.statements import check_statements
 from kina_build.items.stems import check_stem
 from kina_build.items.structure import check_structure
-from kina_build.items.text import fold_option, fold_stem, squeeze
+from kina_build.items.text import fold_option, fold_stem
+from kina_build.items.workers import BATCH, map_batches
 from kina_build.progress import Progress, silent
 
-PROGRESS_STEP = 500
-"""Items between two reports of progress."""
+
+@dataclass(frozen=True)
+class Part:
+    """What the items of a part of the pool give, each by itself."""
+
+    findings: tuple[Finding, ...]
+    tally: Tally
 
 
 @dataclass(frozen=True)
@@ -47,6 +63,7 @@ def inspect(
     profile: ProfileName = "generic",
     rules: ItemRules = ItemRules(),
     on_progress: Progress = silent,
+    processes: int = 1,
 ) -> Inspection:
     """Check items by the rules of a profile.
 
@@ -55,19 +72,34 @@ def inspect(
         profile: which rules count, and how much: see findings.RULES.
         rules: numbers, and severities that differ from the profile's.
         on_progress: told of items done.
+        processes: that share the rules about single items; see workers.
+
+    Raises:
+        ConfigError: kina.toml names a rule that does not exist.
+        KinaError: one of the processes that share a large pool was killed.
     """
     severities = severities_of(profile, rules)
-    found: list[Finding] = []
-    for done, item in enumerate(items, start=1):
-        found += _grade(item.item_id, check_item(item, rules), severities)
-        if done % PROGRESS_STEP == 0 or done == len(items):
-            on_progress(done, len(items))
+    work = partial(check_part, rules=rules, severities=severities)
+    parts: list[Part] = []
+    for part in map_batches(work, items, processes):
+        parts.append(part)
+        on_progress(min(len(parts) * BATCH, len(items)), len(items))
+    found = [finding for part in parts for finding in part.findings]
     for item_id, fault in check_repeats(items):
         found += _grade(item_id, [fault], severities)
-    probes, balance = probe_cues(items), probe_balance(items)
+    counts = add_tallies(part.tally for part in parts)
+    probes, balance = measure_cues(counts), measure_balance(counts)
     found += _grade(POOL, check_cues(probes, balance, rules), severities)
     found.sort(key=lambda one: (one.item_id != POOL, one.item_id, one.rule, one.field))
     return Inspection(tuple(found), tuple(probes), balance)
+
+
+def check_part(items: Sequence[Item], rules: ItemRules, severities: Mapping[str, Severity]) -> Part:
+    """Apply the rules about single items to a part of a pool, and count what the cues name in it."""
+    found: list[Finding] = []
+    for item in items:
+        found += _grade(item.item_id, check_item(item, rules), severities)
+    return Part(tuple(found), tally(items))
 
 
 def check_item(item: Item, rules: ItemRules = ItemRules()) -> Iterator[Fault]:
@@ -85,12 +117,12 @@ def check_completeness(item: Item, rules: ItemRules = ItemRules()) -> Iterator[F
     if count != rules.option_count:
         message = f"{count} options; {rules.option_count} are needed"
         yield Fault("option_count", "options", message, {"options": count})
-    bare = [option.key for option in item.options if not squeeze(option.explanation or "")]
+    bare = [option.key for option in item.options if not (option.explanation or "").strip()]
     if bare:
         yield Fault(
             "missing_explanation", "options", f"no explanation of {', '.join(bare)}", {"options": bare}
         )
-    if not squeeze(item.question_source or ""):
+    if not (item.question_source or "").strip():
         yield Fault("missing_source", "question_source", "no source")
 
 
@@ -99,13 +131,24 @@ def check_repeats(items: Sequence[Item]) -> Iterator[tuple[str, Fault]]:
     ids = Counter(item.item_id for item in items)
     for item_id in (item_id for item_id, count in ids.items() if count > 1):
         yield item_id, Fault("id_repeated", "item_id", f"stands on {ids[item_id]} items")
-    groups: defaultdict[Any, list[Item]] = defaultdict(list)
-    for item in items:
-        texts = sorted(fold_option(option.answer) for option in item.options)
-        groups[fold_stem(item.question), fold_stem(item.question_material or ""), *texts].append(item)
-    for group in groups.values():
-        if len(group) > 1:
+    # most stems stand alone: only the others' materials and options are folded
+    for alike in _group(items, lambda item: fold_stem(item.question)):
+        for group in _group(alike, _asked):
             yield from _compare(sorted(group, key=lambda item: item.item_id))
+
+
+def _asked(item: Item) -> tuple[str, ...]:
+    """Return what an item asks beside its stem, in any order of options."""
+    texts = sorted(fold_option(option.answer) for option in item.options)
+    return fold_stem(item.question_material or ""), *texts
+
+
+def _group(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
+    """Group items by a key; those that are alone are left out."""
+    groups: defaultdict[Hashable, list[Item]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _compare(group: Sequence[Item]) -> Iterator[tuple[str, Fault]]:
@@ -184,7 +227,7 @@ def _describe(probe: CueProbe) -> dict[str, Any]:
     }
 
 
-def _grade(item_id: str, faults: Any, severities: dict[str, Severity]) -> Iterator[Finding]:
+def _grade(item_id: str, faults: Any, severities: Mapping[str, Severity]) -> Iterator[Finding]:
     for fault in faults:
         severity = severities.get(fault.rule)
         if severity:

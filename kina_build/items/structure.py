@@ -10,7 +10,6 @@ from kina_build.items.findings import Fault
 from kina_build.items.labels import PREFIX, find_unlabelled, strip_labels
 from kina_build.items.model import LETTERS, Item
 from kina_build.items.reject import RowRefused
-from kina_build.items.text import squeeze
 
 REFERENCE = re.compile(
     r"""(?xi) \W* (?: (?:both|either|neither|only|all\s+(?:but|except)|options?|answers?|choices?) \s+ )?
@@ -32,14 +31,14 @@ CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
 
 def check_structure(item: Item) -> Iterator[Fault]:
     """Check what every multiple-choice item needs, whatever it is about."""
-    if not squeeze(item.question):
+    if not item.question.strip():
         yield Fault("empty_stem", "question", "the question is empty")
     if len(item.options) < 2:
         yield Fault(
             "too_few_options", "options", f"{len(item.options)} option(s)", {"options": len(item.options)}
         )
     for option in item.options:
-        if not squeeze(option.answer):
+        if not option.answer.strip():
             yield Fault("empty_option", f"options.{option.key}", f"option {option.key} is empty")
     yield from _check_keys(item)
     yield from check_equal_options(item)
@@ -85,7 +84,7 @@ def _check_labels(item: Item) -> Iterator[Fault]:
     letters = {option.key for option in item.options}
     for option in item.options:
         text = option.answer.strip().strip("()[].")
-        if text in letters and text != option.key and len(text) == 1:
+        if len(text) == 1 and text in letters and text != option.key:
             message = f"option {option.key} reads {option.answer!r}, the letter of another option"
             yield Fault("option_text_is_label", f"options.{option.key}", message)
             return

@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kina_build.config import ItemRules
+from kina_build.errors import KinaError
+from kina_build.items.cues import add_tallies, measure_balance, measure_cues, tally
+from kina_build.items.lint import inspect
+from kina_build.items.model import Item
+from kina_build.items.workers import BATCH, count_processes, map_batches
+from kina_build.jsonl import write_records
+
+Make = Callable[..., Item]
+
+
+def ids_of(items: Sequence[Item]) -> list[str]:
+    return [item.item_id for item in items]
+
+
+def die_at(items: Sequence[Item], where: str) -> int:
+    if any(item.item_id == where for item in items):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return len(items)
+
+
+def odd_pool(make_item: Make, count: int) -> list[Item]:
+    """Make items of which most have a fault, in no order."""
+    texts = [["1/2", "0.5", "x"], [" red", "blue", "green"], ["$x$", "x", "y"], ["See Figure 1", "", "z"]]
+    return [
+        make_item(f"q{n * 7919 % count}", f"What of {n % 50}, given $ {n}?", texts[n % 4], "ABCZ"[n % 4])
+        for n in range(count)
+    ]
+
+
+def test_two_processes_find_what_one_finds(make_item: Make) -> None:
+    pool = odd_pool(make_item, 3 * BATCH + 1)
+    told: list[tuple[int, int]] = []
+    shared = inspect(pool, "kina", on_progress=lambda done, total: told.append((done, total)), processes=2)
+    assert shared == inspect(pool, "kina")
+    assert told == [(done, len(pool)) for done in (BATCH, 2 * BATCH, 3 * BATCH, len(pool))]
+
+
+def test_batches_come_back_in_order(make_item: Make) -> None:
+    pool = [make_item(str(n)) for n in range(2 * BATCH + 3)]
+    parts = list(map_batches(ids_of, pool, 2))
+    assert parts == list(map_batches(ids_of, pool)) == [ids_of(pool[n : n + BATCH]) for n in (0, 500, 1000)]
+
+
+def test_a_killed_process_is_one_clear_error(make_item: Make) -> None:
+    pool = [make_item(str(n)) for n in range(4 * BATCH)]
+    with pytest.raises(KinaError, match="was killed") as caught:
+        list(map_batches(partial(die_at, where="700"), pool, 2))
+    assert "processes = 1" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("items", "processes", "expected"),
+    [(100, None, 1), (9_999, 8, 1), (10_000, 8, 2), (100_000, 3, 3), (100_000, 1, 1)],
+)
+def test_small_pools_stay_in_one_process(items: int, processes: int | None, expected: int) -> None:
+    assert count_processes(items, ItemRules(processes=processes)) == expected
+
+
+def test_the_number_of_processes_shapes_no_result() -> None:
+    assert ItemRules(processes=3, process_items=7).shaping == ItemRules().shaping
+    assert ItemRules(cue_p=0.5).shaping != ItemRules().shaping
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["aa", " b", "cccc."])), max_size=12), st.data())
+def test_tallies_of_parts_add_up(drawn: list[tuple[int, str]], data: st.DataObject) -> None:
+    options = [{"key": key, "answer": text} for key, text in zip("ABCD", ["x", "yy", "zz"], strict=False)]
+    pool = [
+        Item.model_validate(
+            {
+                "item_id": str(n),
+                "question": "what?",
+                "options": [*options, {"key": "D", "answer": text}],
+                "correct_answer": "ABCD"[key],
+            }
+        )
+        for n, (key, text) in enumerate(drawn)
+    ]
+    cut = data.draw(st.integers(0, len(pool)))
+    whole, parts = tally(pool), add_tallies([tally(pool[cut:]), tally(pool[:cut])])
+    assert whole == parts
+    assert measure_cues(whole) == measure_cues(parts)
+    assert measure_balance(whole) == measure_balance(parts)
+
+
+@pytest.fixture
+def large_pool(make_item: Make, tmp_path: Path) -> Path:
+    (tmp_path / "kina.toml").write_text("[items]\nprocesses = 2\nprocess_items = 100\n", encoding="utf-8")
+    write_records(tmp_path / "pool.jsonl", odd_pool(make_item, 30 * BATCH))
+    return tmp_path
+
+
+def kina(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "kina_build.cli.main", *arguments]
+    return subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def children(pid: int) -> list[int]:
+    """List the Python processes that a process started, by /proc."""
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    found = [int(one) for one in path.read_text().split()] if path.exists() else []
+    return [one for one in found if "spawn_main" in Path(f"/proc/{one}/cmdline").read_text()]
+
+
+def await_children(pid: int, count: int) -> list[int]:
+    for _ in range(600):
+        if len(found := children(pid)) >= count:
+            return found
+        time.sleep(0.02)
+    pytest.skip("this system does not list processes, or the work was done too soon")
+
+
+def gone(pid: int) -> bool:
+    for _ in range(250):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state == "Z":  # ended; nobody asked how
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_the_command_says_the_same_whatever_the_processes(large_pool: Path) -> None:
+    shared, _ = kina(large_pool, "check", "pool.jsonl", "--json").communicate(timeout=120)
+    (large_pool / "kina.toml").unlink()
+    alone, _ = kina(large_pool, "check", "pool.jsonl", "--json").communicate(timeout=120)
+    assert shared == alone
+    assert json.loads(shared)["summary"]["items"] == 30 * BATCH
+
+
+def test_interrupted_work_ends_in_one_line(large_pool: Path) -> None:
+    process = kina(large_pool, "check", "pool.jsonl")
+    workers = await_children(process.pid, 2)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, "error: interrupted\n")
+    assert all(map(gone, workers))
+
+
+def test_a_killed_worker_ends_the_command_in_one_line(large_pool: Path) -> None:
+    process = kina(large_pool, "check", "pool.jsonl")
+    workers = await_children(process.pid, 2)
+    os.kill(workers[0], signal.SIGKILL)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert said.startswith("error: a process that worked on items was killed")
+    assert said.count("\n") == 2
+
+
+def test_workers_do_not_outlive_a_killed_command(large_pool: Path) -> None:
+    process = kina(large_pool, "check", "pool.jsonl")
+    workers = await_children(process.pid, 2)
+    process.kill()
+    process.communicate(timeout=60)
+    assert all(map(gone, workers))
