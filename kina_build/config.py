@@ -89,7 +89,7 @@ class ChatRules(Section):
     endpoint that honours it bills them once. false: for an endpoint that refuses it, or that gives
     a stored failure again and again."""
     drain_s: float = Field(10.0, ge=0)
-    """Seconds that open calls are waited for after Ctrl-C or SIGTERM: their replies are paid for."""
+    """Seconds that open calls are waited for after Ctrl-C or SIGTERM, since they are paid for; 0: none."""
     batch_calls: int = Field(500, ge=1)
     """Calls of one batch that a worker of --engine ray takes."""
     max_calls: int | None = Field(None, ge=0)

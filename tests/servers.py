@@ -70,6 +70,8 @@ class ScriptedEndpoint:
     """Bodies of all calls, in the order of arrival."""
     keys: set[str] = field(default_factory=set)
     """Authorization headers seen."""
+    request_keys: list[str | None] = field(default_factory=list)
+    """Idempotency-Key of all calls, in the order of arrival."""
     open_calls: int = 0
     most_open: int = 0
     """Calls that were open at once, at most."""
@@ -96,6 +98,7 @@ def scripted(script: Script) -> Iterator[ScriptedEndpoint]:
             with lock:
                 times = state.prompts[prompt]
                 state.asked.append(body)
+                state.request_keys.append(self.headers.get("Idempotency-Key"))
                 state.keys.add(self.headers.get("Authorization", ""))
                 state.open_calls += 1
                 state.most_open = max(state.most_open, state.open_calls)

@@ -4,6 +4,7 @@ What a call is goes by its key: equal requests are asked once, and a request tha
 already answers is not asked again.
 """
 
+from kina_build.chat.batches import complete_batches, fold_batches
 from kina_build.chat.client import Meter, complete
 from kina_build.chat.endpoint import Endpoint
 from kina_build.chat.log import ReplyLog
@@ -17,6 +18,8 @@ __all__ = [
     "ReplyLog",
     "Status",
     "complete",
+    "complete_batches",
     "cost_of",
     "count_statuses",
+    "fold_batches",
 ]

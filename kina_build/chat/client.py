@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 RETRIED: frozenset[str] = frozenset({"timeout", "rate_limited", "server_error"})
 """Errors that may pass if one waits."""
 
-CALLS_A_CLIENT = 50
-"""Calls that share one SDK client: it keeps 100 connections alive at most and looks through all
-of its open calls at every one."""
+CALLS_A_CLIENT = 20
+"""Calls that share one SDK client: at every call it looks through all connections it keeps."""
 
 
 @dataclass
@@ -119,7 +118,7 @@ class _Session:
                 self._work(clients[number // CALLS_A_CLIENT], queue, synced, replies)
                 for number in range(workers)
             ]
-            with stopping(self._stop):
+            with stopping(self._stop) if self.rules.drain_s else nullcontext():
                 await asyncio.gather(*work)
         return replies
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kina_build.cli.command import Run
 
 if TYPE_CHECKING:
+    from kina_build.chat import ChatReply
     from kina_build.config import SupportRules
     from kina_build.items.model import Item
     from kina_build.support.anchors import Anchor
@@ -172,15 +173,30 @@ def asking(choice: Choice, label: str) -> Iterator[Ask]:
     Raises:
         ConfigError: no endpoint is set.
     """
-    from kina_build.chat import Endpoint, Meter, ReplyLog, complete
+    from kina_build.chat import Endpoint, Meter, ReplyLog, fold_batches
 
     endpoint = Endpoint.from_environment(choice.base_url)
     log, meter = ReplyLog(choice.calls), Meter()
+    fold_batches(log)
     caps = {"max_calls": choice.max_calls, "max_cost": choice.max_cost}
     rules = choice.run.settings.chat.model_copy(update={k: v for k, v in caps.items() if v is not None})
-    with choice.run.console.progress(label) as on_progress:
+    with choice.run.console.progress(label) as on_progress, _completing(choice) as complete:
         yield partial(complete, endpoint=endpoint, log=log, rules=rules, meter=meter, on_progress=on_progress)
     choice.run.console.say(f"{meter.calls} calls made now; every reply is in {choice.calls}")
+
+
+@contextmanager
+def _completing(choice: Choice) -> Iterator[Callable[..., list[ChatReply]]]:
+    """Give what answers requests: one process with many open calls, or batches on a cluster."""
+    from kina_build.chat import complete, complete_batches
+
+    if choice.run.settings.engine.kind == "local":
+        yield complete
+        return
+    from kina_build.engine import open_engine
+
+    with open_engine(choice.run.settings.engine) as engine:
+        yield partial(complete_batches, engine=engine)
 
 
 def plan(

@@ -223,3 +223,31 @@ def test_progress_counts_what_the_log_answered() -> None:
             ask("a", "b"), server.endpoint(), log, rules=QUICK, on_progress=lambda d, t: seen.append((d, t))
         )
     assert seen == [(1, 2), (2, 2)]
+
+
+def test_all_calls_of_one_request_carry_its_key() -> None:
+    (request,) = ask("q")
+    hurdles = [servers.SERVER_ERROR, servers.failed(409, "still being made"), servers.MALFORMED, said("x")]
+    rules = QUICK.model_copy(update={"attempts": 4})
+    with scripted(lambda _prompt, times: hurdles[times]) as server:
+        (reply,) = complete([request], server.endpoint(), ReplyLog(), rules=rules)
+    assert reply.status == "ok"
+    assert server.request_keys == [request.key] * 4
+
+
+def test_the_key_can_be_left_out() -> None:
+    with scripted(lambda _prompt, _times: said("x")) as server:
+        rules = QUICK.model_copy(update={"idempotency_key": False})
+        complete(ask("q"), server.endpoint(), ReplyLog(), rules=rules)
+    assert server.request_keys == [None]
+
+
+def test_a_log_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:
+    log = ReplyLog()
+    log.path = tmp_path / "full"
+    log.path.symlink_to("/dev/full")
+    with scripted(lambda _prompt, _times: said("x")) as server:
+        rules = QUICK.model_copy(update={"concurrency": 2})
+        with pytest.raises(InputError, match="full: cannot write: No space left on device"):
+            complete(ask(*"abcdef"), server.endpoint(), log, rules=rules)
+    assert len(server.asked) <= 4
