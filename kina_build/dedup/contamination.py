@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
 from kina_build.dedup.candidates import RowPair
-from kina_build.dedup.embedding import Encoder, embed
+from kina_build.dedup.embedding import embed
+from kina_build.dedup.encoders import Encoder
 from kina_build.dedup.evidence import Evidence, compare
 from kina_build.dedup.find import check_ids, check_known
 from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, item_text, read_item

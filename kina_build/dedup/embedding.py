@@ -1,20 +1,21 @@
-"""Texts to unit vectors: what an encoder is, the encoders at hand, and vectors that are kept."""
+"""Texts to unit vectors: encoders by name, and vectors that are kept."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
-from kina_build.dedup.vectorcache import load_vectors, store_vectors, vector_key
+from kina_build.dedup.encoders import Encoder, SentenceEncoder, Tokenising, UniversalEncoder
+from kina_build.dedup.vectorcache import load_vectors, store_vectors, stored_keys, vector_key
+from kina_build.dedup.vectorfiles import VectorFiles, open_vectors, write_vectors
 from kina_build.errors import InputError, UsageError
 from kina_build.progress import Progress, silent
 
@@ -27,97 +28,11 @@ MULTILINGUAL_DIMENSION = 512
 WEIGHT_SUFFIXES = {".safetensors", ".bin", ".npz"}
 SAVED_AT_ONCE = 1024
 """Texts between two saves of the cache: what an interruption can cost."""
+ROWS_A_FILE = 16_384
+"""Vectors of one file where they are kept in files: 25 MB at 384 dimensions."""
 HUB_TIMEOUT_S = 10.0
 UNIT_SLACK = 1e-3
 """How far a vector's length may be from 1."""
-
-
-class Encoder(Protocol):
-    """Turn texts into unit vectors; any object with these members is one."""
-
-    @property
-    def name(self) -> str:
-        """Name it by what the user asked for, never by a path of this machine."""
-
-    @property
-    def revision(self) -> str:
-        """Identify the weights: a sha256 or the hub's commit."""
-
-    @property
-    def dimension(self) -> int:
-        """Tell the length of its vectors."""
-
-    def encode(self, texts: Sequence[str], on_progress: Progress = silent) -> Vectors:
-        """Encode texts, shape (len(texts), dimension), float32 rows of length 1."""
-
-
-@runtime_checkable
-class Tokenising(Protocol):
-    """An encoder that can say which share of a text it does not know."""
-
-    def count_unknown(self, texts: Sequence[str]) -> tuple[int, int]:
-        """Count (unknown tokens, all tokens) of some texts."""
-
-
-@dataclass(frozen=True)
-class SentenceEncoder:
-    """A sentence-transformers model."""
-
-    name: str
-    revision: str
-    dimension: int
-    batch: int
-    model: Any
-
-    def encode(self, texts: Sequence[str], on_progress: Progress = silent) -> Vectors:
-        """Encode texts in batches of like length, so that little padding is computed."""
-        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        order = sorted(range(len(texts)), key=lambda index: -len(texts[index]))
-        for start in range(0, len(order), self.batch):
-            part = order[start : start + self.batch]
-            rows = self.model.encode(
-                [texts[index] for index in part], batch_size=self.batch, show_progress_bar=False
-            )
-            vectors[part] = _unit(rows)
-            on_progress(start + len(part), len(order))
-        return vectors
-
-    def count_unknown(self, texts: Sequence[str]) -> tuple[int, int]:
-        """Count (unknown tokens, all tokens); (0, 0) for a tokenizer without an unknown token."""
-        tokenizer = self.model.tokenizer
-        unknown = getattr(tokenizer, "unk_token_id", None)
-        if unknown is None or not texts:
-            return 0, 0
-        rows = tokenizer(
-            list(texts), add_special_tokens=False, truncation=True, max_length=self.model.max_seq_length
-        )["input_ids"]
-        return sum(row.count(unknown) for row in rows), sum(map(len, rows))
-
-
-@dataclass(frozen=True)
-class UniversalEncoder:
-    """The multilingual Universal Sentence Encoder v3 in numpy (Yang et al. 2019, arXiv 1907.04307)."""
-
-    name: str
-    revision: str
-    dimension: int
-    batch: int
-    model: Any
-    tokenizer: Any
-
-    def encode(self, texts: Sequence[str], on_progress: Progress = silent) -> Vectors:
-        """Encode texts batch by batch."""
-        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        for start in range(0, len(texts), self.batch):
-            part = list(texts[start : start + self.batch])
-            vectors[start : start + len(part)] = _unit(self.model.encode(part))
-            on_progress(min(start + self.batch, len(texts)), len(texts))
-        return vectors
-
-    def count_unknown(self, texts: Sequence[str]) -> tuple[int, int]:
-        """Count (unknown tokens, all tokens)."""
-        rows = self.tokenizer.encode(list(texts), add_bos=False, add_eos=False, out_type=str)
-        return sum(row.count("<unk>") for row in rows), sum(map(len, rows))
 
 
 def load_encoder(name: str, rules: DedupRules = DedupRules()) -> Encoder:
@@ -167,18 +82,72 @@ def embed(
     Raises:
         InputError: the cache cannot be used, or the encoder gave something that is no unit vector.
     """
-    keys = [vector_key(encoder.name, encoder.revision, text) for text in texts]
+    keys = _keys(texts, encoder)
     wanted = dict(zip(keys, texts, strict=True))
     known = load_vectors(cache, list(wanted), encoder.dimension) if cache else {}
-    missing = sorted(wanted.keys() - known.keys(), key=lambda key: (-len(wanted[key]), key))
-    for start in range(0, len(missing), SAVED_AT_ONCE):
-        part = missing[start : start + SAVED_AT_ONCE]
-        fresh = encoder.encode([wanted[key] for key in part], _shifted(on_progress, start, len(missing)))
-        _check_vectors(fresh, (len(part), encoder.dimension), encoder.name)
-        known.update(zip(part, fresh, strict=True))
+    missing = {key: text for key, text in wanted.items() if key not in known}
+    for fresh in _encoded(missing, encoder, on_progress):
+        known.update(fresh)
         if cache:
-            store_vectors(cache, dict(zip(part, fresh, strict=True)))
-    vectors = np.empty((len(texts), encoder.dimension), dtype=np.float32)
+            store_vectors(cache, fresh)
+    return _rows(known, keys, encoder.dimension)
+
+
+def embed_to_files(
+    texts: Sequence[str],
+    encoder: Encoder,
+    folder: Path,
+    cache: Path | None = None,
+    on_progress: Progress = silent,
+) -> VectorFiles:
+    """Encode texts as `embed` does, to the same vectors, without holding them in memory.
+
+    Args:
+        texts: any texts, repeats allowed.
+        encoder: where vectors come from.
+        folder: where the vectors are kept; what is there already is not made again.
+        cache: file of kept vectors; None keeps them in the folder.
+        on_progress: told (texts encoded, texts to encode).
+
+    Raises:
+        InputError: as `embed`, or the folder cannot be written.
+    """
+    cache = cache or folder / "vectors.sqlite"
+    keys = _keys(texts, encoder)
+    wanted = dict(zip(keys, texts, strict=True))
+    stored = stored_keys(cache, list(wanted), encoder.dimension)
+    missing = {key: text for key, text in wanted.items() if key not in stored}
+    for fresh in _encoded(missing, encoder, on_progress):
+        store_vectors(cache, fresh)
+    place = folder / f"vectors-{hashlib.sha256(b''.join(keys)).hexdigest()[:16]}"
+    paths = []
+    for start in range(0, len(keys), ROWS_A_FILE):
+        part = keys[start : start + ROWS_A_FILE]
+        paths.append(place / f"{start}.npy")
+        if not paths[-1].exists():
+            rows = load_vectors(cache, sorted(set(part)), encoder.dimension)
+            write_vectors(paths[-1], _rows(rows, part, encoder.dimension))
+    return open_vectors(paths)
+
+
+def _keys(texts: Sequence[str], encoder: Encoder) -> list[bytes]:
+    return [vector_key(encoder.name, encoder.revision, text) for text in texts]
+
+
+def _encoded(
+    wanted: Mapping[bytes, str], encoder: Encoder, on_progress: Progress
+) -> Iterator[dict[bytes, Vectors]]:
+    """Encode texts, longest first, and hand out as many as are saved at once."""
+    order = sorted(wanted, key=lambda key: (-len(wanted[key]), key))
+    for start in range(0, len(order), SAVED_AT_ONCE):
+        part = order[start : start + SAVED_AT_ONCE]
+        fresh = encoder.encode([wanted[key] for key in part], _shifted(on_progress, start, len(order)))
+        _check_vectors(fresh, (len(part), encoder.dimension), encoder.name)
+        yield dict(zip(part, fresh, strict=True))
+
+
+def _rows(known: Mapping[bytes, Vectors], keys: Sequence[bytes], dimension: int) -> Vectors:
+    vectors = np.empty((len(keys), dimension), dtype=np.float32)
     for row, key in enumerate(keys):
         vectors[row] = known[key]
     return vectors
@@ -198,13 +167,6 @@ def unknown_rate(texts: Sequence[str], encoder: Encoder, sample: int) -> float:
     step = max(1, len(ordered) // sample)
     unknown, total = encoder.count_unknown(ordered[::step])
     return unknown / total if total else 0.0
-
-
-def _unit(rows: Any) -> Vectors:
-    """Scale rows to length 1 in float32, whatever the model computes in; zero rows stay zero."""
-    plain = np.asarray(rows, dtype=np.float32)
-    lengths = np.linalg.norm(plain, axis=1, keepdims=True)
-    return np.asarray(plain / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
 def _shifted(on_progress: Progress, start: int, total: int) -> Progress:

@@ -14,7 +14,8 @@ from kina_build.config import DedupRules
 from kina_build.dedup.candidates import RowPair, cosines_of, cross_lingual_pairs, lexical_pairs
 from kina_build.dedup.clusters import Members, build_clusters
 from kina_build.dedup.decision import Decision, decide, rank_item
-from kina_build.dedup.embedding import PACKAGED, Encoder, embed, unknown_rate
+from kina_build.dedup.embedding import PACKAGED, embed, unknown_rate
+from kina_build.dedup.encoders import Encoder
 from kina_build.dedup.evidence import Evidence, compare
 from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, item_text, read_item
 from kina_build.dedup.overrides import Decided, Override, resolve_overrides

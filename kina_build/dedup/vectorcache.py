@@ -53,6 +53,22 @@ def load_vectors(path: Path, keys: Sequence[bytes], dimension: int) -> dict[byte
     return found
 
 
+def stored_keys(path: Path, keys: Sequence[bytes], dimension: int) -> set[bytes]:
+    """Tell for which keys a vector is stored, without reading it.
+
+    Raises:
+        InputError: the file is not a vector cache or cannot be opened.
+    """
+    found: set[bytes] = set()
+    with _opened(path) as base:
+        for start in range(0, len(keys), KEYS_A_QUERY):
+            part = keys[start : start + KEYS_A_QUERY]
+            marks = ",".join("?" * len(part))
+            query = f"SELECT key FROM vectors WHERE key IN ({marks}) AND length(vector) = ?"  # noqa: S608  marks only
+            found.update(key for (key,) in base.execute(query, (*part, 4 * dimension)))
+    return found
+
+
 def store_vectors(path: Path, vectors: Mapping[bytes, Vectors]) -> None:
     """Keep vectors; a key that is there already is overwritten.
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from kina_build.config import DedupRules
-from kina_build.dedup.embedding import Encoder, embed, load_encoder, unknown_rate
+from kina_build.dedup.embedding import embed, embed_to_files, load_encoder, unknown_rate
+from kina_build.dedup.encoders import Encoder
 from kina_build.dedup.find import read_corpus
 from kina_build.dedup.lexical import item_text
 from kina_build.dedup.vectorcache import default_cache
@@ -36,6 +37,23 @@ def test_hundred_new_items_cost_hundred_encodings(words: WordEncoder, tmp_path: 
     assert told[-1] == (5, 5)
     assert (again[:30] == first).all()
     assert (again[30:35] == again[35:]).all()
+
+
+def test_vectors_in_files_are_the_same_and_are_not_made_again(
+    words: WordEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kina_build.dedup.embedding.ROWS_A_FILE", 4)
+    texts = [f"text {n % 7}" for n in range(10)]
+    files = embed_to_files(texts, words, tmp_path / "work")
+    assert len(files.paths) == 3
+    assert np.array_equal(files[:], embed(texts, WordEncoder()))
+    words.asked.clear()
+    files.paths[1].unlink()  # as if it had been killed before the second file
+    again = embed_to_files(texts, words, tmp_path / "work")
+    assert words.asked == []
+    assert np.array_equal(again[:], files[:])
+    other = embed_to_files(texts[::-1], words, tmp_path / "work")
+    assert np.array_equal(other[:], files[:][::-1])
 
 
 def test_another_revision_shares_no_vectors(tmp_path: Path) -> None:

@@ -1,0 +1,175 @@
+"""All pairs above a cosine in vectors that are larger than memory, or spread over machines.
+
+The rows are cut into blocks; each two blocks are one part of the work, which holds no
+more than their rows and leaves its pairs in a file. Parts do not depend on one another:
+they can run anywhere that sees the files, in any order, and those that are finished are
+not done again. Which pairs are found depends on the vectors alone, not on the blocks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kina_build.config import DedupRules
+from kina_build.dedup.scan import (
+    Block,
+    Pairs,
+    Run,
+    bound_rows,
+    check_count,
+    check_unit,
+    compare_blocks,
+    find_axes,
+    joined,
+    one_thread_each,
+)
+from kina_build.dedup.vectorfiles import VectorFiles, write_vectors
+from kina_build.errors import ConfigError
+from kina_build.jsonl import writing
+from kina_build.progress import Progress, silent
+
+WORKING_BYTES = 64_000_000
+"""What one part takes beside its rows: a tile, its candidates and their vectors."""
+
+PART_BYTES = 500_000_000
+"""Memory of one part unless the caller knows better."""
+
+ROWS_AT_ONCE = 16_384
+"""Rows read at once where every row is looked at: 25 MB at 384 dimensions."""
+
+
+@dataclass(frozen=True)
+class BlockPair:
+    """One part of the work: the rows of a block against those of a later one, or of itself."""
+
+    vectors: VectorFiles
+    left: tuple[int, int]
+    """First row, and the one behind the last."""
+    right: tuple[int, int]
+    axes: Path | None
+    """File of the bound's axes; None where no bound is used."""
+    threshold: float
+    rules: DedupRules
+    output: Path
+    """Where its pairs are kept."""
+
+
+def pairs_in_files(
+    vectors: VectorFiles,
+    threshold: float,
+    rules: DedupRules = DedupRules(),
+    on_progress: Progress = silent,
+    *,
+    folder: Path,
+    part_bytes: int = PART_BYTES,
+    run: Run = map,
+) -> Pairs:
+    """Find what `scan.pairs_above` finds, two blocks of rows in memory at a time.
+
+    Args:
+        vectors: rows of length 1.
+        threshold: in (0, 1].
+        rules: size of a block, most pairs.
+        on_progress: told (parts done, parts).
+        folder: where finished parts are kept; a run that was stopped goes on from them.
+        part_bytes: memory one part may take.
+        run: where the parts run.
+
+    Raises:
+        InputError: a row that is not of length 1, or files that cannot be read.
+        Refusal: more pairs than rules.pair_limit.
+        ConfigError: the memory is too small for two blocks.
+    """
+    rows = rows_a_block(vectors.dimension, part_bytes, rules)
+    count = 0
+    with one_thread_each():
+        parts = plan(vectors, threshold, folder, rules, rows)
+        for done, found in enumerate(run(scan_block_pair, parts), start=1):
+            count += found
+            check_count(count, threshold, rules)
+            on_progress(done, len(parts))
+    return joined([read_pairs(part.output) for part in parts])
+
+
+def rows_a_block(dimension: int, part_bytes: int, rules: DedupRules = DedupRules()) -> int:
+    """Return how many rows a block may have, so that a part with two of them keeps to its memory.
+
+    A power of two, so that a run that goes on with slightly other memory cuts the same parts.
+
+    Raises:
+        ConfigError: not even blocks of one tile fit.
+    """
+    rows = (part_bytes - WORKING_BYTES) // (2 * bytes_a_row(dimension, rules))
+    if rows < rules.scan_rows:
+        short = WORKING_BYTES + 2 * rules.scan_rows * bytes_a_row(dimension, rules) - part_bytes
+        raise ConfigError(
+            "too little memory to compare vectors block by block",
+            hint=f"raise engine.memory_mb by {short // 10**6 + 1} for each part that runs side by side",
+        )
+    return min(1 << (int(rows).bit_length() - 1), rules.block_rows)
+
+
+def bytes_a_row(dimension: int, rules: DedupRules) -> int:
+    """Return what a row takes: itself, its bound, and the bound once more while it is made."""
+    return 4 * (dimension + 2 * (rules.scan_columns + 1))
+
+
+def plan(
+    vectors: VectorFiles, threshold: float, folder: Path, rules: DedupRules, rows: int
+) -> list[BlockPair]:
+    """Check every row and cut the work into parts, in a folder named by what shapes them."""
+    content, axes = _survey(vectors, rules)
+    place = folder / f"pairs-{content[:16]}-{threshold}-{rows}"
+    path = place / "axes.npy" if axes is not None else None
+    if axes is not None and path is not None:
+        write_vectors(path, axes)
+    starts = range(0, len(vectors), rows)
+    blocks = [(start, min(start + rows, len(vectors))) for start in starts]
+    return [
+        BlockPair(vectors, left, right, path, threshold, rules, place / f"{left[0]}-{right[0]}.npz")
+        for left, right in combinations_with_replacement(blocks, 2)
+    ]
+
+
+def scan_block_pair(part: BlockPair) -> int:
+    """Find the pairs of one part, keep them in its file, and return how many; done already: only count."""
+    with suppress(FileNotFoundError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return len(read_pairs(part.output))
+    left = _block(part, part.left)
+    right = left if part.left == part.right else _block(part, part.right)
+    pairs = compare_blocks(left, right, part.threshold, part.rules)
+    with writing(part.output) as out:
+        np.savez(out, left=pairs.left, right=pairs.right, cosines=pairs.cosines)
+    return len(pairs)
+
+
+def read_pairs(path: Path) -> Pairs:
+    """Read the pairs of a finished part."""
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+        return Pairs(stored["left"], stored["right"], stored["cosines"])
+
+
+def _block(part: BlockPair, rows: tuple[int, int]) -> Block:
+    full = part.vectors[rows[0] : rows[1]]
+    axes: NDArray[np.float32] | None = None if part.axes is None else np.load(part.axes)
+    return Block(rows[0], full, bound_rows(full, axes))
+
+
+def _survey(vectors: VectorFiles, rules: DedupRules) -> tuple[str, NDArray[np.float32] | None]:
+    """Read every row once: is it of length 1, what are the axes, which content is this?"""
+    digest = hashlib.sha256(repr(vectors.shape).encode())
+    gram = np.zeros((vectors.dimension, vectors.dimension))
+    for start in range(0, len(vectors), ROWS_AT_ONCE):
+        rows = vectors[start : start + ROWS_AT_ONCE]
+        check_unit(rows, start)
+        digest.update(rows.data)
+        gram += rows.T @ rows
+    return digest.hexdigest(), find_axes(gram, len(vectors), rules.scan_columns)
