@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
 from kina_build.dedup.lexical import Common, Reading
-from kina_build.dedup.neighbours import VectorIndex, build_index, find_nearest
-from kina_build.dedup.scan import RECHECKED_AT_ONCE, row_cosines
+from kina_build.dedup.scan import DECIMALS, RECHECKED_AT_ONCE, row_cosines
+from kina_build.dedup.vectorfiles import VectorSet
 
 Vectors = NDArray[np.float32]
+Indices = NDArray[np.int64]
 RowPair = tuple[int, int]
 """Two rows, the smaller one first."""
+
+ROWS_AT_ONCE = 2048
+"""Rows of two languages whose products are held at once, on each side: 16 MB."""
 
 
 def lexical_pairs(readings: Sequence[Reading], common: Common, limit: int) -> tuple[set[RowPair], int]:
@@ -48,7 +52,7 @@ def lexical_pairs(readings: Sequence[Reading], common: Common, limit: int) -> tu
     return pairs, len(akin) - len(small)
 
 
-def cosines_of(vectors: Vectors, pairs: Sequence[RowPair]) -> NDArray[np.float64]:
+def cosines_of(vectors: VectorSet, pairs: Sequence[RowPair]) -> NDArray[np.float64]:
     """Compute the cosines of some pairs of rows, rounded."""
     left = np.fromiter((pair[0] for pair in pairs), dtype=np.int64, count=len(pairs))
     right = np.fromiter((pair[1] for pair in pairs), dtype=np.int64, count=len(pairs))
@@ -60,7 +64,7 @@ def cosines_of(vectors: Vectors, pairs: Sequence[RowPair]) -> NDArray[np.float64
 
 
 def cross_lingual_pairs(
-    vectors: Vectors, languages: Sequence[str], rules: DedupRules = DedupRules()
+    vectors: VectorSet, languages: Sequence[str], rules: DedupRules = DedupRules()
 ) -> dict[RowPair, float]:
     """Pair items of two languages that are nearest to each other, with a margin.
 
@@ -74,26 +78,44 @@ def cross_lingual_pairs(
     rows_of: dict[str, list[int]] = defaultdict(list)
     for row, language in enumerate(languages):
         rows_of[language.partition("-")[0].lower()].append(row)
-    indices = {
-        language: build_index([str(row) for row in rows], vectors[rows]) for language, rows in rows_of.items()
-    }
     found: dict[RowPair, float] = {}
     for first, second in combinations(sorted(rows_of), 2):
-        here, there = rows_of[first], rows_of[second]
-        forth = _leading(indices[second], vectors[here], rules)
-        back = _leading(indices[first], vectors[there], rules)
-        for row, (other, cosine) in forth.items():
-            if back.get(other, (None, 0.0))[0] == row:
-                found[_ordered(here[row], there[other])] = cosine
+        here, there = (np.array(rows_of[language], dtype=np.int64) for language in (first, second))
+        forth = _leading(vectors, here, there, rules)
+        back = _leading(vectors, there, here, rules)
+        mutual = sorted(_ordered(row, other) for row, other in forth.items() if back.get(other) == row)
+        found.update(zip(mutual, cosines_of(vectors, mutual).tolist(), strict=True))
     return found
 
 
-def _leading(index: VectorIndex, queries: Vectors, rules: DedupRules) -> dict[int, tuple[int, float]]:
-    """Return the nearest row of each query that is near enough and leads the second nearest."""
-    cosines, targets = find_nearest(index, queries, 2)
-    lead = cosines[:, 0] - cosines[:, 1] if cosines.shape[1] > 1 else np.full(len(queries), np.inf)
-    good = np.flatnonzero((cosines[:, 0] >= rules.cross_threshold) & (lead >= rules.cross_margin))
-    return {int(row): (int(targets[row, 0]), float(cosines[row, 0])) for row in good}
+def _leading(vectors: VectorSet, here: Indices, there: Indices, rules: DedupRules) -> dict[int, int]:
+    """Return the nearest row of each row that is near enough and leads the second nearest."""
+    found: dict[int, int] = {}
+    for start in range(0, len(here), ROWS_AT_ONCE):
+        rows = here[start : start + ROWS_AT_ONCE]
+        cosines, nearest = _two_nearest(vectors, vectors[rows], there)
+        first, second = np.round(cosines, DECIMALS)
+        good = (first >= rules.cross_threshold) & (first - second >= rules.cross_margin)
+        found.update(zip(rows[good].tolist(), nearest[good].tolist(), strict=True))
+    return found
+
+
+def _two_nearest(vectors: VectorSet, queries: Vectors, there: Indices) -> tuple[Vectors, Indices]:
+    """Return the two highest cosines of each query, shape (2, queries), and the row of the first."""
+    best: Vectors = np.full((2, len(queries)), -np.inf, dtype=np.float32)
+    nearest = np.zeros(len(queries), dtype=np.int64)
+    places = np.arange(len(queries))
+    for start in range(0, len(there), ROWS_AT_ONCE):
+        rows = there[start : start + ROWS_AT_ONCE]
+        products = queries @ vectors[rows].T
+        leader = products.argmax(axis=1)
+        first = products[places, leader]
+        products[places, leader] = -np.inf
+        closer = first > best[0]
+        nearest[closer] = rows[leader[closer]]
+        four = np.stack([*best, first, products.max(axis=1)])
+        best = -np.partition(-four, 1, axis=0)[:2]
+    return best, nearest
 
 
 def _ordered(one: int, other: int) -> RowPair:

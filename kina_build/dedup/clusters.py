@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from kina_build.dedup.records import Cluster, DuplicatePair
 from kina_build.dedup.scan import DECIMALS
+from kina_build.dedup.vectorfiles import VectorSet
 
 WHOLE = 100
 """Members up to which all chains of a cluster are measured; above, two sweeps find a long one."""
@@ -28,7 +29,7 @@ class Members:
     """Taxonomy path of each item, written out."""
     rows: Mapping[str, int]
     """Row of each item in `vectors`."""
-    vectors: Vectors | None
+    vectors: VectorSet | None
     """Shape (items, dimension); None where no encoder was asked."""
 
 

@@ -18,7 +18,7 @@ from kina_build.dedup.encoders import Encoder
 from kina_build.dedup.evidence import Evidence, compare
 from kina_build.dedup.find import check_ids, check_known
 from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, item_text, read_item
-from kina_build.dedup.neighbours import build_index, find_within
+from kina_build.dedup.neighbours import find_across
 from kina_build.dedup.ngrams import Overlap, find_overlaps
 from kina_build.dedup.records import Gold, Passage, Record
 from kina_build.dedup.verdict import Verdict, judge
@@ -73,6 +73,8 @@ class Contamination(Record):
     encoder: str
     revision: str
     threshold: float
+    recall: float
+    """Share of the near texts found: 1 where the search was exact, else the least measured of a corpus."""
     rules: DedupRules
 
 
@@ -111,9 +113,12 @@ def find_contamination(
     items = tuple(sorted(pool, key=lambda item: item.item_id))
     vectorise = _vectoriser(encoder, rules, cache, on_progress) if encoder else None
     hits: list[Hit] = []
+    recalls = [1.0]
     for name, texts in sorted(corpora.items()):
         others = tuple(sorted(texts, key=lambda item: item.item_id))
-        hits += _search(name, (items, others), vectorise, rules)
+        found, recall = _search(name, (items, others), vectorise, rules)
+        hits += found
+        recalls.append(recall)
     worst: dict[str, set[str]] = defaultdict(set)
     for hit in hits:
         worst[hit.finding].add(hit.item_id)
@@ -128,6 +133,7 @@ def find_contamination(
         encoder=encoder.name if encoder else "",
         revision=encoder.revision if encoder else "",
         threshold=rules.threshold,
+        recall=min(recalls),
         rules=rules,
     )
 
@@ -145,9 +151,9 @@ def _search(
     texts: tuple[tuple[Item, ...], tuple[Item, ...]],
     vectorise: Vectorise | None,
     rules: DedupRules,
-) -> list[Hit]:
+) -> tuple[list[Hit], float]:
     here, there, common = read_sides(*texts, rules)
-    cosines = _near(here, there, vectorise, rules) if vectorise else {}
+    cosines, recall = _near(here, there, vectorise, rules) if vectorise else ({}, 1.0)
     overlaps = find_overlaps(*texts, (rules.ngram, rules.ngram_least), rules.common_limit)
     hits: list[Hit] = []
     for row, other in sorted({*cosines, *overlaps, *lexical_matches(here, there, common)}):
@@ -158,7 +164,7 @@ def _search(
             hits.append(
                 _hit((left.item_id, name, right.item_id), evidence, judged, overlaps.get((row, other)))
             )
-    return hits
+    return hits, recall
 
 
 def read_sides(
@@ -187,13 +193,13 @@ def lexical_matches(here: Side, there: Side, common: Common) -> set[RowPair]:
     }
 
 
-def _near(here: Side, there: Side, vectorise: Vectorise, rules: DedupRules) -> dict[RowPair, float]:
+def _near(
+    here: Side, there: Side, vectorise: Vectorise, rules: DedupRules
+) -> tuple[dict[RowPair, float], float]:
     queries, corpus = (vectorise([item_text(item) for item in side.items]) for side in (here, there))
-    index = build_index([item.item_id for item in there.items], corpus, rules=rules)
-    near = find_within(index, queries, rules.threshold)
-    return dict(
-        zip(zip(near.left.tolist(), near.right.tolist(), strict=True), near.cosines.tolist(), strict=True)
-    )
+    near, recall = find_across(queries, corpus, rules.threshold, rules)
+    pairs = zip(near.left.tolist(), near.right.tolist(), strict=True)
+    return dict(zip(pairs, near.cosines.tolist(), strict=True)), recall
 
 
 def _judge(evidence: Evidence, overlap: Overlap | None, rules: DedupRules) -> tuple[Finding, Verdict] | None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
 from kina_build.dedup.find import Corpus, compare_rows
 from kina_build.dedup.overrides import content_hash
 from kina_build.dedup.records import DuplicatePair, Duplicates, Record
-from kina_build.dedup.scan import DECIMALS
+from kina_build.dedup.scan import DECIMALS, row_cosines
+from kina_build.dedup.vectorfiles import VectorSet
 from kina_build.errors import InputError
+
+ROWS_AT_ONCE = 4096
 
 
 class Explanation(Record):
@@ -67,8 +71,8 @@ def _nearest(row: int, corpus: Corpus, result: Duplicates, rules: DedupRules) ->
     }
     if corpus.vectors is None:
         return sorted(known.values(), key=lambda pair: (-pair.stem_overlap, pair.item_id, pair.other_id))
-    cosines = np.round(corpus.vectors @ corpus.vectors[row], DECIMALS)
-    order = sorted(range(len(cosines)), key=lambda other: (-cosines[other], other))
+    cosines = _cosines_to(corpus.vectors, row)
+    order = np.lexsort((np.arange(len(cosines)), -cosines)).tolist()
     nearest = [other for other in order if other != row][: rules.nearest_shown]
     nearest += [
         other for other, item in enumerate(corpus.items) if item.item_id in known and other not in nearest
@@ -80,3 +84,9 @@ def _nearest(row: int, corpus: Corpus, result: Duplicates, rules: DedupRules) ->
         )
         for other in nearest
     ]
+
+
+def _cosines_to(vectors: VectorSet, row: int) -> NDArray[np.float64]:
+    own = vectors[[row]]
+    starts = range(0, len(vectors), ROWS_AT_ONCE)
+    return np.concatenate([row_cosines(vectors[start : start + ROWS_AT_ONCE], own) for start in starts])

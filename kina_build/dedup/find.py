@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kina_build.config import DedupRules
+from kina_build.dedup.blocks import bytes_a_row
 from kina_build.dedup.candidates import RowPair, cosines_of, cross_lingual_pairs, lexical_pairs
 from kina_build.dedup.clusters import Members, build_clusters
 from kina_build.dedup.decision import Decision, decide, rank_item
-from kina_build.dedup.embedding import PACKAGED, embed, unknown_rate
+from kina_build.dedup.embedding import PACKAGED, embed, embed_to_files, unknown_rate
 from kina_build.dedup.encoders import Encoder
 from kina_build.dedup.evidence import Evidence, compare
 from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, item_text, read_item
 from kina_build.dedup.overrides import Decided, Override, resolve_overrides
 from kina_build.dedup.records import Dropped, DuplicatePair, Duplicates, Held
-from kina_build.dedup.scan import pairs_above
+from kina_build.dedup.scan import Pairs, pairs_above
+from kina_build.dedup.vectorfiles import VectorSet
 from kina_build.dedup.verdict import Verdict, judge
 from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
 
 UNDECIDED = Decided()
+Scan = Callable[..., Pairs]
+"""Find close pairs: (vectors, threshold, rules, on_progress) as `scan.pairs_above` takes them."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,8 @@ class Corpus:
     items: tuple[Item, ...]
     readings: tuple[Reading, ...]
     common: Common
-    vectors: NDArray[np.float32] | None
-    """Shape (items, dimension); None where no encoder was asked."""
+    vectors: VectorSet | None
+    """Shape (items, dimension), in memory or in files; None where no encoder was asked."""
     encoder: str
     revision: str
     unknown_rate: float
@@ -49,6 +51,8 @@ def read_corpus(
     rules: DedupRules = DedupRules(),
     *,
     cache: Path | None = None,
+    files: Path | None = None,
+    memory: Callable[[], float] = lambda: math.inf,
     on_progress: Progress = silent,
 ) -> Corpus:
     """Fold and encode items.
@@ -58,6 +62,8 @@ def read_corpus(
         encoder: where vectors come from; None compares letters only.
         rules: limits, such as the share of tokens an encoder may not know.
         cache: file of kept vectors.
+        files: folder for vectors that are too many for memory; None keeps all in memory.
+        memory: tells, when the items have been read, how many bytes vectors may take.
         on_progress: told (texts encoded, texts to encode).
 
     Raises:
@@ -73,7 +79,11 @@ def read_corpus(
         return Corpus(ordered, readings, common, None, "", "", 0.0)
     texts = [item_text(item) for item in ordered]
     rate = check_known(texts, encoder, rules)
-    vectors = embed(texts, encoder, cache, on_progress)
+    vectors: VectorSet
+    if files and len(texts) * bytes_a_row(encoder.dimension, rules) > memory():
+        vectors = embed_to_files(texts, encoder, files, cache, on_progress)
+    else:
+        vectors = embed(texts, encoder, cache, on_progress)
     return Corpus(ordered, readings, common, vectors, encoder.name, encoder.revision, round(rate, 4))
 
 
@@ -115,6 +125,7 @@ def find_duplicates(
     rules: DedupRules = DedupRules(),
     overrides: Sequence[Override] = (),
     on_progress: Progress = silent,
+    scan: Scan = pairs_above,
 ) -> Duplicates:
     """Find copies in a corpus and decide which items stay.
 
@@ -123,13 +134,14 @@ def find_duplicates(
         rules: threshold and limits.
         overrides: what people decided.
         on_progress: told (rows scanned, rows).
+        scan: finds the close pairs; `blocks.pairs_in_files` where vectors are in files.
 
     Raises:
         InputError: overrides that contradict one another.
         Refusal: too many pairs above the threshold.
     """
     decided = resolve_overrides(overrides, corpus.readings)
-    candidates, crossing, skipped = find_candidates(corpus, rules, decided, on_progress)
+    candidates, crossing, skipped = find_candidates(corpus, rules, decided, on_progress, scan)
     judged = [
         compare_rows(corpus, rows, cosine, rules, decided, crossing=rows in crossing)
         for rows, cosine in candidates.items()
@@ -170,7 +182,11 @@ def find_duplicates(
 
 
 def find_candidates(
-    corpus: Corpus, rules: DedupRules, decided: Decided = UNDECIDED, on_progress: Progress = silent
+    corpus: Corpus,
+    rules: DedupRules,
+    decided: Decided = UNDECIDED,
+    on_progress: Progress = silent,
+    scan: Scan = pairs_above,
 ) -> tuple[dict[RowPair, float | None], frozenset[RowPair], int]:
     """Collect the pairs worth comparing, with their cosines.
 
@@ -187,7 +203,7 @@ def find_candidates(
     found: dict[RowPair, float | None] = dict(
         zip(ordered, cosines_of(corpus.vectors, ordered).tolist(), strict=True)
     )
-    near = pairs_above(corpus.vectors, rules.threshold, rules, on_progress)
+    near = scan(corpus.vectors, rules.threshold, rules, on_progress)
     found.update(
         zip(zip(near.left.tolist(), near.right.tolist(), strict=True), near.cosines.tolist(), strict=True)
     )

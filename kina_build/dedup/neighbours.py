@@ -1,26 +1,32 @@
-"""Nearest vectors of another set, by FAISS: cross-set queries and an index that is kept.
+"""Close vectors of another set: exact by the bounded scan, by FAISS where a corpus is vast.
 
-All pairs within one set are found faster by `scan.pairs_above`. FAISS is asked with
-care: its range search is strict, it takes float32 rows of length 1 in C order only, a
-wrong dimension is a bare assertion, and NaN never matches silently.
+Nothing is kept beside the cache of vectors: encoding a corpus takes hours, reading its
+vectors back and comparing all of them with a pool takes seconds to minutes.
 """
 
 from __future__ import annotations
 
 import math
-import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
-from kina_build.dedup.scan import DECIMALS, SLACK, Pairs, check_unit, joined
+from kina_build.dedup.scan import (
+    DECIMALS,
+    SLACK,
+    Block,
+    Pairs,
+    bound_rows,
+    check_unit,
+    compare_blocks,
+    find_axes,
+    joined,
+    one_thread_each,
+)
 from kina_build.errors import InputError
-from kina_build.jsonl import writing
 from kina_build.progress import Progress, silent
 
 Vectors = NDArray[np.float32]
@@ -28,143 +34,130 @@ Vectors = NDArray[np.float32]
 QUERIES_AT_ONCE = 1024
 RECALL_QUERIES = 200
 """Vectors whose true neighbours are computed to measure an inverted file's recall."""
+POINTS_A_LIST = 64
+"""Vectors an inverted file is trained on for each of its lists; FAISS asks for 39 at least."""
 
 
 @dataclass(frozen=True)
-class VectorIndex:
-    """Vectors ready to be searched, and what they are."""
+class InvertedFile:
+    """Vectors in lists of like ones, of which a search looks through the likeliest."""
 
-    ids: tuple[str, ...]
     dimension: int
-    encoder: str
-    revision: str
+    lists: int
+    searched: int
+    """Lists a search looks through."""
     recall: float
-    """Share of true nearest neighbours found: 1 for a flat index, measured for an inverted file."""
+    """Share of the nearest neighbours found, measured on a sample of the vectors."""
     index: Any
 
 
-def build_index(
-    ids: Sequence[str],
-    vectors: Vectors,
-    encoder: tuple[str, str] = ("", ""),
+def find_across(
+    queries: Vectors,
+    corpus: Vectors,
+    threshold: float,
     rules: DedupRules = DedupRules(),
-) -> VectorIndex:
-    """Put vectors into an index: flat (exact), or an inverted file above rules.ivf_above.
+    on_progress: Progress = silent,
+) -> tuple[Pairs, float]:
+    """Find the vectors of a corpus within a cosine of each query.
 
     Args:
-        ids: one a row.
-        vectors: shape (n, dimension), rows of length 1.
-        encoder: name and revision of what made the vectors.
-        rules: where the inverted file begins, and its least recall.
+        queries: shape (n, dimension), rows of length 1.
+        corpus: shape (m, dimension), rows of length 1.
+        threshold: in (0, 1].
+        rules: from which size of corpus on FAISS searches an inverted file, and its recall.
+        on_progress: told (queries done, queries).
+
+    Returns:
+        Pairs of (query row, corpus row), and the recall: 1 where the search was exact.
 
     Raises:
-        InputError: a row that is not of length 1.
+        InputError: the two sets differ in dimension, or a row is not of length 1.
+    """
+    if queries.shape[1:] != corpus.shape[1:]:
+        raise InputError(
+            f"vectors of shapes {queries.shape} and {corpus.shape} cannot be compared",
+            hint="both sides must come from the same encoder",
+        )
+    if len(corpus) <= rules.ivf_above:
+        return scan_across(queries, corpus, threshold, rules, on_progress), 1.0
+    inverted = build_inverted_file(corpus, rules)
+    return search(inverted, queries, threshold, on_progress), inverted.recall
+
+
+def scan_across(
+    queries: Vectors,
+    corpus: Vectors,
+    threshold: float,
+    rules: DedupRules = DedupRules(),
+    on_progress: Progress = silent,
+) -> Pairs:
+    """Compare every query with every vector of a corpus, by the bound of `scan`.
+
+    Returns:
+        Pairs of (query row, corpus row).
+
+    Raises:
+        InputError: a row is not of length 1.
+        Refusal: more pairs than rules.pair_limit.
+    """
+    sides = [np.ascontiguousarray(side, dtype=np.float32) for side in (queries, corpus)]
+    for side in sides:
+        check_unit(side)
+    with one_thread_each():
+        axes = find_axes(sides[1].T @ sides[1], len(corpus), rules.scan_columns)
+        here, there = (
+            Block(start, side, bound_rows(side, axes))
+            for start, side in zip((0, len(queries)), sides, strict=True)
+        )
+        pairs = compare_blocks(here, there, threshold, rules, on_progress)
+    return Pairs(pairs.left, pairs.right - len(queries), pairs.cosines)
+
+
+def build_inverted_file(vectors: Vectors, rules: DedupRules = DedupRules()) -> InvertedFile:
+    """Put vectors into lists of like ones, and search as many lists as the wanted recall takes.
+
+    Args:
+        vectors: shape (n, dimension), rows of length 1.
+        rules: least recall of the nearest neighbours.
+
+    Raises:
+        InputError: a row that is not of length 1 (FAISS would never match it, and not say so).
     """
     import faiss
 
-    rows = _searchable(vectors)
+    check_unit(vectors)
+    rows = np.ascontiguousarray(vectors, dtype=np.float32)
     dimension = rows.shape[1]
-    if len(rows) <= rules.ivf_above:
-        index: Any = faiss.IndexFlatIP(dimension)
-        index.add(rows)
-        return VectorIndex(tuple(ids), dimension, *encoder, 1.0, index)
-    lists = int(4 * math.sqrt(len(rows)))
+    lists = max(1, int(2 * math.sqrt(len(rows))))
     index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, lists, faiss.METRIC_INNER_PRODUCT)
+    index.cp.max_points_per_centroid = POINTS_A_LIST
     index.train(rows)
     index.add(rows)
     recall = _widen(index, rows, rules.ivf_recall)
-    return VectorIndex(tuple(ids), dimension, *encoder, recall, index)
+    return InvertedFile(dimension, lists, index.nprobe, recall, index)
 
 
-def find_within(
-    index: VectorIndex, queries: Vectors, threshold: float, on_progress: Progress = silent
+def search(
+    inverted: InvertedFile, queries: Vectors, threshold: float, on_progress: Progress = silent
 ) -> Pairs:
-    """Find the indexed vectors within a cosine of each query.
+    """Find indexed vectors within a cosine of each query, most of them: see `InvertedFile.recall`.
 
     Returns:
         Pairs of (query row, index row), cosines rounded and at or above the threshold.
-
-    Raises:
-        InputError: a query of another dimension or not of length 1.
     """
-    rows = _matching(index, queries)
+    check_unit(queries)
+    rows = np.ascontiguousarray(queries, dtype=np.float32)
     found: list[Pairs] = []
     for start in range(0, len(rows), QUERIES_AT_ONCE):
         part = rows[start : start + QUERIES_AT_ONCE]
-        limits, cosines, targets = index.index.range_search(part, threshold - SLACK)
+        # FAISS's range search is strict (> T), and its ids are int64
+        limits, cosines, targets = inverted.index.range_search(part, threshold - SLACK)
         sources = np.repeat(np.arange(start, start + len(part)), np.diff(limits.astype(np.int64)))
         rounded = np.round(cosines.astype(np.float64), DECIMALS)
         kept = rounded >= threshold
         found.append(Pairs(sources[kept], targets[kept].astype(np.int64), rounded[kept]))
         on_progress(start + len(part), len(rows))
     return joined(found)
-
-
-def find_nearest(
-    index: VectorIndex, queries: Vectors, count: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Find the nearest indexed vectors of each query.
-
-    Returns:
-        Cosines (rounded) and index rows, each of shape (queries, min(count, indexed)), nearest
-        first; equal cosines stand in index order.
-
-    Raises:
-        InputError: a query of another dimension or not of length 1.
-    """
-    rows = _matching(index, queries)
-    cosines, targets = index.index.search(rows, min(count, len(index.ids)))
-    rounded = np.round(cosines.astype(np.float64), DECIMALS)
-    order = np.lexsort((targets, -rounded), axis=1)
-    return np.take_along_axis(rounded, order, 1), np.take_along_axis(targets, order, 1).astype(np.int64)
-
-
-def write_index(path: Path, index: VectorIndex) -> None:
-    """Keep an index in a file, so that a large corpus is encoded and trained once."""
-    import faiss
-
-    with writing(path) as out:
-        np.savez(
-            out,
-            ids=np.array(index.ids, dtype=np.str_),
-            encoder=np.array([index.encoder, index.revision], dtype=np.str_),
-            recall=np.float64(index.recall),
-            index=faiss.serialize_index(index.index),
-        )
-
-
-def read_index(path: Path) -> VectorIndex:
-    """Read an index that write_index kept.
-
-    Raises:
-        InputError: missing file, or not an index.
-    """
-    import faiss
-
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            index = faiss.deserialize_index(stored["index"])
-            name, revision = stored["encoder"].tolist()
-            ids = tuple(stored["ids"].tolist())
-            return VectorIndex(ids, index.d, name, revision, float(stored["recall"]), index)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except (KeyError, ValueError, OSError, RuntimeError, zipfile.BadZipFile):
-        raise InputError(f"{path}: not an index of vectors") from None
-
-
-def _searchable(vectors: Vectors) -> Vectors:
-    check_unit(vectors)
-    return np.ascontiguousarray(vectors, dtype=np.float32)
-
-
-def _matching(index: VectorIndex, queries: Vectors) -> Vectors:
-    if queries.ndim != 2 or queries.shape[1] != index.dimension:
-        raise InputError(
-            f"queries of shape {queries.shape} do not fit an index of dimension {index.dimension}",
-            hint="both sides must come from the same encoder",
-        )
-    return _searchable(queries)
 
 
 def _widen(index: Any, rows: Vectors, wanted: float) -> float:

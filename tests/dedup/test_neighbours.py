@@ -1,64 +1,57 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kina_build.config import DedupRules
-from kina_build.dedup.neighbours import build_index, find_nearest, find_within, read_index, write_index
+from kina_build.dedup.neighbours import build_inverted_file, find_across, scan_across, search
+from kina_build.dedup.scan import Pairs
 from kina_build.errors import InputError
 from tests.dedup.test_scan import skewed
 
 
-def test_queries_find_exactly_what_brute_force_finds() -> None:
-    corpus, queries = skewed(300, 16, 1), skewed(80, 16, 2)
-    found = find_within(build_index([str(n) for n in range(300)], corpus), queries, 0.7)
+def rows(found: Pairs) -> set[tuple[int, int]]:
+    return set(zip(found.left.tolist(), found.right.tolist(), strict=True))
+
+
+@given(
+    n=st.integers(0, 80), m=st.integers(0, 300), seed=st.integers(0, 20), columns=st.sampled_from([2, 4, 64])
+)
+def test_queries_find_exactly_what_brute_force_finds(n: int, m: int, seed: int, columns: int) -> None:
+    queries, corpus = skewed(n, 16, seed), skewed(m, 16, seed + 1)
+    corpus[: min(n, m) // 2] = queries[: min(n, m) // 2]
+    found, recall = find_across(queries, corpus, 0.7, DedupRules(scan_columns=columns, scan_rows=16))
     exact = np.round(queries.astype(float) @ corpus.astype(float).T, 4) >= 0.7
-    assert set(zip(found.left.tolist(), found.right.tolist(), strict=True)) == {
-        (int(q), int(c)) for q, c in np.argwhere(exact)
-    }
+    assert rows(found) == {(int(q), int(c)) for q, c in np.argwhere(exact)}
+    assert recall == 1
 
 
 def test_a_cosine_on_the_threshold_counts_although_faiss_is_strict() -> None:
-    index = build_index(["a"], np.array([[1, 0]], np.float32))
-    query = np.array([[0.8, 0.6]], np.float32)
-    assert find_within(index, query, 0.8).cosines.tolist() == [0.8]
+    corpus, query = np.array([[1, 0]] * 40, np.float32), np.array([[0.8, 0.6]], np.float32)
+    assert scan_across(query, corpus, 0.8).cosines.tolist() == [0.8] * 40
+    inverted = build_inverted_file(corpus)
+    assert search(inverted, query, 0.8).cosines.tolist() == [0.8] * 40
 
 
-def test_an_inverted_file_says_what_it_finds() -> None:
-    vectors = skewed(2000, 16, 4)
-    index = build_index([str(n) for n in range(2000)], vectors, rules=DedupRules(ivf_above=100))
-    assert 0.99 <= index.recall <= 1
-    cosines, rows = find_nearest(index, vectors[:50], 1)
-    assert (rows[:, 0] == np.arange(50)).mean() >= 0.9
-    assert (cosines[:, 0] == 1).all()
+def test_a_vast_corpus_is_searched_by_an_inverted_file_that_says_what_it_finds() -> None:
+    corpus = skewed(4000, 16, 4)
+    queries = corpus[::10] + 0.02 * skewed(400, 16, 5)
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    found, recall = find_across(queries, corpus, 0.9, DedupRules(ivf_above=100))
+    exact = scan_across(queries, corpus, 0.9)
+    assert 0.99 <= recall <= 1
+    assert rows(found) <= rows(exact)
+    assert len(found) >= 0.95 * len(exact)
 
 
-def test_nearest_first_and_ties_by_row() -> None:
-    index = build_index(["a", "b", "c"], np.array([[0, 1], [1, 0], [1, 0]], np.float32))
-    cosines, rows = find_nearest(index, np.array([[1, 0]], np.float32), 9)
-    assert rows.tolist() == [[1, 2, 0]]
-    assert cosines.tolist() == [[1, 1, 0]]
+def test_fewer_lists_are_searched_where_less_recall_will_do() -> None:
+    corpus = skewed(4000, 16, 4)
+    low, high = (build_inverted_file(corpus, DedupRules(ivf_recall=r)) for r in (0.5, 0.999))
+    assert low.searched < high.searched <= high.lists
 
 
-def test_an_index_outlives_the_process(tmp_path: Path) -> None:
-    vectors = skewed(40, 8, 5)
-    write_index(tmp_path / "corpus.idx", build_index([f"i{n}" for n in range(40)], vectors, ("m", "r1")))
-    index = read_index(tmp_path / "corpus.idx")
-    assert (index.ids[3], index.encoder, index.revision, index.dimension) == ("i3", "m", "r1", 8)
-    assert find_nearest(index, vectors[:5], 1)[1][:, 0].tolist() == [0, 1, 2, 3, 4]
-
-
-def test_vectors_of_another_encoder_are_refused() -> None:
-    index = build_index(["a"], np.array([[1, 0]], np.float32))
-    with pytest.raises(InputError, match="do not fit an index of dimension 2"):
-        find_within(index, np.ones((1, 3), np.float32), 0.5)
-
-
-def test_a_file_that_is_no_index_is_named(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"hello")
-    with pytest.raises(InputError, match="not an index"):
-        read_index(tmp_path / "x")
-    with pytest.raises(InputError, match="no such file"):
-        read_index(tmp_path / "y")
+def test_vectors_of_two_encoders_are_refused() -> None:
+    with pytest.raises(InputError, match="cannot be compared"):
+        find_across(np.ones((1, 3), np.float32), np.ones((1, 2), np.float32), 0.5)
