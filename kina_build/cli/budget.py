@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -88,12 +89,13 @@ def _share(
 ) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
     """Count the eligible items of each domain and stratum, and share the total over the domains."""
     from kina_build.selection.budget import apportion, count_supply
-    from kina_build.selection.inputs import read_ids, read_labels
+    from kina_build.selection.inputs import read_ids
+    from kina_build.selection.labels import read_labels
 
     pool = files.strata or files.support
     strata = read_labels(pool, *levels("stratum", files.by))
     domains = read_labels(pool, *levels("domain", files.domain_by))
-    inputs = files.read("clusters") if scored else None
+    inputs = files.read("clusters", run.settings.engine) if scored else None
     eligible = frozenset(strata if inputs is None else inputs.matrix.item_ids)
     supply = count_supply(strata, domains, eligible - (read_ids(files.exclude) if files.exclude else set()))
     limits = {domain: sum(counts.values()) for domain, counts in supply.items()}
@@ -108,7 +110,7 @@ def _share(
 
 
 def _share_by_coverage(
-    run: Run, total: int, inputs: Inputs | None, domains: dict[str, str], limits: dict[str, int]
+    run: Run, total: int, inputs: Inputs | None, domains: Mapping[str, str], limits: dict[str, int]
 ) -> dict[str, int]:
     from dataclasses import replace
 

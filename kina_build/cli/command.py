@@ -18,7 +18,7 @@ from kina_build.cli.console import Console
 from kina_build.errors import KinaError
 
 if TYPE_CHECKING:
-    from kina_build.config import Settings
+    from kina_build.config import EngineRules, Settings
     from kina_build.manifest import Job
 
 Show = Callable[[dict[str, Any], Console], None]
@@ -51,6 +51,11 @@ class Run:
         from kina_build.config import load_settings
 
         return load_settings(self.config)
+
+    def engine_rules(self, kind: str | None, memory_mb: int | None = None) -> EngineRules:
+        """Return the settings of the engine, with what --engine and --memory say."""
+        given = {"kind": kind and str(kind), "memory_mb": memory_mb}
+        return self.settings.engine.model_copy(update={k: v for k, v in given.items() if v is not None})
 
     def stage(
         self,

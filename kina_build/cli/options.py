@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -20,3 +21,22 @@ Pool = Annotated[Path, typer.Argument(help="Items: a pool.jsonl as `kina import`
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Take only the first N records, by id.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random in this command.")]
+
+
+class EngineKind(StrEnum):
+    """Where work runs."""
+
+    local = "local"
+    ray = "ray"
+
+
+Engine = Annotated[
+    EngineKind | None,
+    typer.Option(
+        "--engine", help="Run in this process, or on Ray: the cluster of RAY_ADDRESS, else a local one."
+    ),
+]
+Memory = Annotated[
+    int | None,
+    typer.Option("--memory", min=1, help="Resident memory to keep to, in MB; what is larger stays on disk."),
+]

@@ -27,6 +27,7 @@ from kina_build.cli.selection_options import (
 from kina_build.cli.selection_page import show_nothing, show_selection, show_verdict
 
 if TYPE_CHECKING:
+    from kina_build.config import EngineRules
     from kina_build.selection.inputs import Inputs
     from kina_build.selection.records import Selection
 
@@ -52,6 +53,8 @@ def select(
         bool, typer.Option("--allow-shortfall", help="Take the fullest set where quotas cannot be met.")
     ] = False,
     seed: options.Seed = 0,
+    engine: options.Engine = None,
+    memory: options.Memory = None,
     output: Output = None,
 ) -> None:
     """Choose the items that cover the anchors best, and certify how good the choice is.
@@ -60,6 +63,7 @@ def select(
     largest gain; ties go to the larger support alone, then to the smaller id. The file holds
     everything `kina certify` needs. Exit 1 when no set meets the constraints.
     """
+    from kina_build.engine import open_engine
     from kina_build.selection.domains import select as select_items
     from kina_build.selection.shortage import Infeasible
 
@@ -81,9 +85,13 @@ def select(
     )
     if stage.up_to_date():
         return
-    inputs = files.read(conflict_mode.value)
+    rules = run.engine_rules(engine, memory)
+    inputs = files.read(conflict_mode.value, rules)
     try:
-        with run.console.progress("selecting domains") as bar:
+        with (
+            open_engine(_stay_local(run, inputs, rules)) as opened,
+            run.console.progress("selecting domains") as bar,
+        ):
             selection = select_items(
                 inputs,
                 k,
@@ -91,6 +99,7 @@ def select(
                 allow_shortfall=allow_shortfall,
                 improve=improve,
                 seed=seed,
+                engine=opened,
                 on_progress=bar,
             )
     except Infeasible as error:
@@ -123,6 +132,7 @@ def certify(
     exact: Annotated[
         bool, typer.Option("--exact", help="Find the optimum with HiGHS and print the true ratio.")
     ] = False,
+    memory: options.Memory = None,
     output: Output = None,
 ) -> None:
     """Check a selection against the files alone, every field of it.
@@ -147,7 +157,7 @@ def certify(
     if stage.up_to_date():
         return
     document = read_document(selection, Selection)
-    inputs = files.read(document.conflict_mode)
+    inputs = files.read(document.conflict_mode, run.engine_rules("local", memory))
     verdict = verify(document, inputs)
     certificate = document.certificate.model_dump(mode="json")
     report: dict[str, Any] = {"verified": verdict.holds, "faults": list(verdict.faults)}
@@ -168,6 +178,16 @@ def register(app: typer.Typer) -> None:
     budget.register(app)
     command(app, "select", example=f"kina select {files} -k 20 -o selection.json")(select)
     command(app, "certify", example=f"kina certify selection.json {files} --exact")(certify)
+
+
+def _stay_local(run: Run, inputs: Inputs, rules: EngineRules) -> EngineRules:
+    """Leave Ray out where every domain is small: there it only adds its start and its messages."""
+    from kina_build.selection.posing import largest_domain
+
+    if rules.kind == "ray" and largest_domain(inputs) < rules.spread_scores:
+        run.console.say("no domain is large enough for Ray (engine.spread_scores): selecting in this process")
+        return rules.model_copy(update={"kind": "local"})
+    return rules
 
 
 def _describe_selection(selection: Selection, inputs: Inputs, draws: int, seed: int) -> dict[str, Any]:

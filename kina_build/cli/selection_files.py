@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kina_build.config import EngineRules
     from kina_build.selection.inputs import Inputs
 
 LEVELS = ("subfield", "field", "discipline")
@@ -38,20 +39,24 @@ class Files:
         given = [path is not None for path in self._slots()]
         return {"given": given, "by": self.by, "domain_by": self.domain_by}
 
-    def read(self, conflict_mode: Any) -> Inputs:
+    def read(self, conflict_mode: Any, engine: EngineRules) -> Inputs:
         """Read every file that was given.
 
         Args:
             conflict_mode: clusters or pairwise.
+            engine: says how much memory scores may take, and whether workers elsewhere read them.
         """
-        from kina_build.selection.domains import budget_sizes
-        from kina_build.selection.inputs import Inputs, read_conflicts, read_ids, read_labels, read_quotas
+        from kina_build.selection.posing import budget_sizes
+        from kina_build.selection.inputs import Inputs, read_conflicts, read_ids, read_quotas
+        from kina_build.selection.labels import read_labels
         from kina_build.support.rows import load_support
 
         quotas = read_quotas(self.quota) if self.quota else ()
         by_domain = self.strata is not None and bool(set(budget_sizes(quotas)) - {""})
         return Inputs(
-            matrix=load_support(self.support, self.anchors),
+            matrix=load_support(
+                self.support, self.anchors, memory_mb=engine.memory_mb, shared=engine.kind == "ray"
+            ),
             strata=read_labels(self.strata, *levels("stratum", self.by)) if self.strata else None,
             domains=read_labels(self.strata, *levels("domain", self.domain_by))
             if self.strata and by_domain

@@ -18,14 +18,17 @@ class ConflictMode(StrEnum):
 
 Support = Annotated[
     Path,
-    typer.Option("--support", help="support.npz of `kina support`, or rows of item_id, anchor_id, score."),
+    typer.Option(
+        "--support", help="support.npz or folder of `kina support`, or rows of item_id, anchor_id, score."
+    ),
 ]
 Anchors = Annotated[
     Path | None,
     typer.Option("--anchors", help="Rows of anchor_id, weight; support.npz brings weights of its own."),
 ]
 Strata = Annotated[
-    Path | None, typer.Option("--strata", help="Rows of item_id, stratum (and domain), or a pool.")
+    Path | None,
+    typer.Option("--strata", help="Rows of item_id, stratum (and domain), or a pool; also .parquet."),
 ]
 By = Annotated[str, typer.Option("--by", help="Field of a pool that is the stratum.")]
 DomainBy = Annotated[str, typer.Option("--domain-by", help="Field of a pool that is the domain.")]

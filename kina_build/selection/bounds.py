@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from kina_build.config import SelectionRules
 from kina_build.selection.conflicts import Indices
 from kina_build.selection.passes import COMPILED_FROM, sum_gains
-from kina_build.selection.problem import Problem
+from kina_build.selection.problem import Problem, contenders
 
 Floats = NDArray[np.float64]
 
@@ -31,8 +31,6 @@ LEAST_GAIN = 1e-4
 """Share by which a round must lower the bound, or it is idle."""
 IDLE_ROUNDS = 3
 """Idle rounds in a row after which tightening ends."""
-PARTITION_FROM = 20_000
-"""Items from which a partition before the sort pays."""
 LEAST_STEP = 1e-3
 """Share of the Polyak step at which a walk ends."""
 
@@ -59,8 +57,9 @@ def bound_at(problem: Problem, thresholds: NDArray[np.floating]) -> UpperBound:
         thresholds: lambda in levels, shape (anchors,).
     """
     whole = np.rint(thresholds)
-    prices = sum_gains(problem.matrix.levels, problem.weights, whole)
-    best = dearest(problem, prices, np.arange(len(prices)))
+    prices = problem.price(whole)
+    among = contenders(problem, prices)
+    best = among[dearest(problem, prices[among], among)]
     value = int(whole @ problem.weights) + int(prices[best].sum())
     return UpperBound(value, whole.astype(np.int64), prices, best)
 
@@ -127,13 +126,10 @@ def dearest(problem: Problem, prices: Floats, among: Indices) -> Indices:
 
 def _sorted_leaders(problem: Problem, prices: Floats, among: Indices) -> Indices:
     """Sort the open items by falling price; of a clique's items in one stratum keep the first."""
-    barred = problem.barred.copy()
-    barred[problem.must] = True
-    for item in problem.must:
-        barred[problem.conflicts.of(item)] = True
-    open_items = np.flatnonzero(~barred[among])
-    if len(open_items) >= PARTITION_FROM:
-        open_items = _contenders(problem, prices, among, open_items)
+    shut = problem.barred[among]
+    if len(problem.must):
+        shut |= np.isin(among, problem.shut_by_must)
+    open_items = np.flatnonzero(~shut)
     order: Indices = open_items[np.argsort(-prices[open_items], kind="stable")]
     if not len(problem.conflicts.members):
         return order
@@ -141,19 +137,6 @@ def _sorted_leaders(problem: Problem, prices: Floats, among: Indices) -> Indices
     _, first = np.unique(cell, return_index=True)
     leaders: Indices = order[np.sort(first)]
     return leaders
-
-
-def _contenders(problem: Problem, prices: Floats, among: Indices, items: Indices) -> Indices:
-    """Leave away items that cannot be chosen: lone ones behind `upper` dearer ones of their stratum."""
-    lone = problem.conflicts.start[among[items]] == problem.conflicts.stop[among[items]]
-    kept = [items[~lone]]
-    for h, most in enumerate(problem.upper.tolist()):
-        group = items[lone & (problem.stratum[among[items]] == h)]
-        if len(group) > most:
-            group = group[np.argpartition(-prices[group], most)[:most]]
-        kept.append(group)
-    together: Indices = np.sort(np.concatenate(kept))
-    return together
 
 
 def _rank_within(groups: Indices, count: int) -> Indices:

@@ -6,8 +6,6 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from kina_build.jsonl import canonical
 from kina_build.selection.bounds import UpperBound
 from kina_build.selection.choose import Choice
@@ -138,12 +136,10 @@ def _thresholds(problem: Problem, bound: UpperBound) -> dict[str, float]:
 
 
 def _cliques(problem: Problem) -> tuple[tuple[str, ...], ...]:
-    sizes = np.bincount(problem.conflicts.clique, minlength=len(problem.stratum))
-    shared = np.flatnonzero(sizes[problem.conflicts.clique] > 1)
     groups: dict[int, list[str]] = {}
-    for item in shared.tolist():
+    for item in problem.conflicts.tied.tolist():
         groups.setdefault(int(problem.conflicts.clique[item]), []).append(problem.matrix.item_ids[item])
-    return tuple(sorted(tuple(group) for group in groups.values()))
+    return tuple(sorted(tuple(group) for group in groups.values() if len(group) > 1))
 
 
 def _strata(choice: Choice) -> tuple[StratumCount, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kina_build.selection.labels import code_items
 from kina_build.support.matrix import SupportMatrix
 
 Indices = NDArray[np.int64]
@@ -68,9 +69,8 @@ def _cells(item_ids: Sequence[str], labels: Sequence[Mapping[str, str]]) -> Indi
     """Number the items by their labels: equal numbers where all labels are equal."""
     cells: Indices = np.zeros(len(item_ids), dtype=np.int64)
     for label in labels:
-        names = np.array([label.get(item_id, "") for item_id in item_ids], dtype=np.str_)
-        _, code = np.unique(names, return_inverse=True)
-        cells = cells * (int(code.max(initial=0)) + 1) + code.astype(np.int64)
+        names, codes = code_items(label, item_ids)
+        cells = cells * (len(names) + 1) + codes + 1
     return cells
 
 

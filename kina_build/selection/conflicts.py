@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from kina_build.selection.inputs import Pair
 from kina_build.selection.records import ConflictMode
+from kina_build.support.ids import position_of
 
 Indices = NDArray[np.int64]
 
@@ -28,6 +30,11 @@ class Conflicts:
     members: Indices
     clique: Indices
     """Item to a clique number: disjoint sets of mutually conflicting items; lone items have their own."""
+
+    @functools.cached_property
+    def tied(self) -> Indices:
+        """Return the items that have a conflict, rising."""
+        return np.flatnonzero(self.stop > self.start)
 
     def of(self, item: int) -> Indices:
         """Return the items that an item rules out."""
@@ -57,7 +64,9 @@ def index_conflicts(item_ids: Sequence[str], pairs: Sequence[Pair], mode: Confli
         pairs: conflicting ids; those of other items matter to clusters only.
         mode: clusters or pairwise.
     """
-    position = {item_id: index for index, item_id in enumerate(item_ids)} if pairs else {}
+    named = sorted({item_id for pair in pairs for item_id in pair})
+    places = ((item_id, position_of(item_ids, item_id)) for item_id in named)
+    position = {item_id: at for item_id, at in places if at is not None}
     if mode == "clusters":
         groups = [[position[i] for i in group if i in position] for group in connect(pairs)]
         return _clusters(len(item_ids), [sorted(group) for group in groups if len(group) > 1])
@@ -101,13 +110,14 @@ def _pairs(count: int, edges: list[tuple[int, int]]) -> Conflicts:
     for one, other in edges:
         neighbours.setdefault(one, set()).add(other)
         neighbours.setdefault(other, set()).add(one)
-    degree = np.zeros(count, dtype=np.int64)
-    for item, near in neighbours.items():
-        degree[item] = len(near)
-    stop = np.cumsum(degree)
-    members = [other for item in sorted(neighbours) for other in sorted(neighbours[item])]
+    start, stop = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    members: list[int] = []
+    for item in sorted(neighbours):
+        start[item] = len(members)
+        members += sorted(neighbours[item])
+        stop[item] = len(members)
     clique = _partition(count, neighbours)
-    return Conflicts("pairwise", stop - degree, stop, np.array(members, dtype=np.int64), clique)
+    return Conflicts("pairwise", start, stop, np.array(members, dtype=np.int64), clique)
 
 
 def _partition(count: int, neighbours: Mapping[int, set[int]]) -> Indices:

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kina_build.config import SelectionRules
-from kina_build.errors import Refusal, UsageError
+from kina_build.engine import Engine
 from kina_build.progress import Progress, silent
 from kina_build.selection.bounds import bound_online, tighten
 from kina_build.selection.certificate import compose, describe_choice
 from kina_build.selection.choose import Choice, choose
-from kina_build.selection.conflicts import connect
-from kina_build.selection.exact import solve
+from kina_build.selection.exact import Optimum, solve
 from kina_build.selection.greedy import order_picks, pick_greedily
 from kina_build.selection.improve import improve_set
 from kina_build.selection.inputs import Inputs, check_names
-from kina_build.selection.problem import Problem, build_problem
+from kina_build.selection.posing import posed, rivals
+from kina_build.selection.problem import Problem
 from kina_build.selection.records import DomainSelection, Quota, Selection
 from kina_build.selection.shortage import Infeasible
 from kina_build.support.matrix import SupportMatrix
+from kina_build.support.parts import PartedLevels
 
 
 def select(
@@ -35,6 +36,7 @@ def select(
     allow_shortfall: bool = False,
     improve: bool = False,
     seed: int = 0,
+    engine: Engine | None = None,
     on_progress: Progress = silent,
 ) -> Selection:
     """Select the items of all domains that the quotas name, or of the whole support.
@@ -46,6 +48,7 @@ def select(
         allow_shortfall: take the fullest set that can be had where the constraints cannot be met.
         improve: search on from the greedy set.
         seed: of the search.
+        engine: where levels on disk are read; None: in this process.
         on_progress: told of each finished domain.
 
     Raises:
@@ -54,80 +57,21 @@ def select(
         Infeasible: no set meets the constraints of a domain.
     """
     check_names(inputs)
-    problems = split(inputs, size)
     rules = _rules_for_all(inputs.matrix, rules)
     work = functools.partial(choose, rules=rules, allow_shortfall=allow_shortfall, improve=improve, seed=seed)
+    # one domain after the other where levels are on disk: each is read by all workers
+    side_by_side = 1 if isinstance(inputs.matrix.levels, PartedLevels) else os.cpu_count()
     choices: dict[str, Choice] = {}
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with (
+        posed(inputs, size, engine=engine, rules=rules) as problems,
+        ThreadPoolExecutor(max_workers=side_by_side) as pool,
+    ):
         futures = {name: pool.submit(_named, name, work, problem) for name, problem in problems.items()}
         for name, future in futures.items():
             choices[name] = future.result()
             on_progress(len(choices), len(problems))
-    settled = _settle(inputs, problems, choices, work)
+        settled = _settle(inputs, problems, choices, work)
     return compose(settled, inputs.matrix, inputs.conflict_mode, inputs.digests)
-
-
-def split(inputs: Inputs, size: int | None) -> dict[str, Problem]:
-    """Cut the inputs into one problem a domain, sorted by name.
-
-    What a must-include item is in conflict with is barred in every domain.
-
-    Raises:
-        UsageError: no size, two sizes, or domains without a domain of each item.
-        Refusal: a must-include item lies outside the domains.
-    """
-    sizes = budget_sizes(inputs.quotas)
-    if not sizes:
-        if size is None:
-            raise UsageError("how many items?", hint="-k N, or --quota with the budget of `kina budget`")
-        return {"": _problem(inputs, inputs.matrix, size, inputs.quotas)}
-    if size is not None and size != sum(sizes.values()):
-        raise UsageError(f"-k {size} contradicts the budget, which sums to {sum(sizes.values())}")
-    domains = _domains(inputs, sizes)
-    outside = sorted(item_id for item_id in inputs.must if domains.get(item_id) not in sizes)
-    if outside:
-        raise Refusal(f"must-include item {outside[0]!r} is in no domain of the budget")
-    problems = {}
-    for name in sorted(sizes):
-        rows = [i for i, item_id in enumerate(inputs.matrix.item_ids) if domains.get(item_id) == name]
-        quotas = [quota for quota in inputs.quotas if quota.domain == name]
-        problems[name] = _problem(inputs, take_rows(inputs.matrix, rows), sizes[name], quotas)
-    return problems
-
-
-def budget_sizes(quotas: Iterable[Quota]) -> dict[str, int]:
-    """Return k by domain where the quotas are a budget, else nothing."""
-    return {quota.domain: quota.k for quota in quotas if quota.k is not None}
-
-
-def take_rows(matrix: SupportMatrix, rows: list[int]) -> SupportMatrix:
-    """Return the support of some items."""
-    ids = tuple(matrix.item_ids[row] for row in rows)
-    return replace(matrix, item_ids=ids, levels=matrix.levels[rows])
-
-
-def _domains(inputs: Inputs, sizes: Mapping[str, int]) -> Mapping[str, str]:
-    if inputs.domains is not None:
-        return inputs.domains
-    if set(sizes) != {""}:
-        hint = "--strata POOL --domain-by FIELD"
-        raise UsageError("a budget over domains needs the domain of each item", hint=hint)
-    return dict.fromkeys(inputs.matrix.item_ids, "")
-
-
-def _problem(inputs: Inputs, matrix: SupportMatrix, size: int, quotas: Iterable[Quota]) -> Problem:
-    near = rivals(inputs)
-    ruled_out = {other for item_id in inputs.must for other in near.get(item_id, ())}
-    return build_problem(
-        matrix,
-        size,
-        strata=inputs.strata,
-        quotas=tuple(quotas),
-        conflicts=inputs.conflicts,
-        mode=inputs.conflict_mode,
-        must=inputs.must.intersection(matrix.item_ids) if inputs.must else frozenset(),
-        exclude=inputs.exclude | (ruled_out - inputs.must),
-    )
 
 
 def _rules_for_all(matrix: SupportMatrix, rules: SelectionRules) -> SelectionRules:
@@ -161,21 +105,11 @@ def _settle(
         ids = problem.matrix.item_ids
         final = choice
         if closed.intersection(ids[item] for item in choice.picks.items):
-            withheld = [i for i, item_id in enumerate(ids) if item_id in closed]
+            withheld = problem.matrix.rows(sorted(closed))
             final = _named(name, functools.partial(work, withheld=withheld), problem)
         closed.update(*(across.get(ids[item], ()) for item in final.picks.items))
         settled.append(describe_choice(final, name))
     return settled
-
-
-def rivals(inputs: Inputs) -> dict[str, frozenset[str]]:
-    """Return the items that each item rules out, whatever their domain."""
-    groups = connect(inputs.conflicts) if inputs.conflict_mode == "clusters" else inputs.conflicts
-    found: dict[str, set[str]] = {}
-    for group in groups:
-        for item_id in group:
-            found.setdefault(item_id, set()).update(group)
-    return {item_id: frozenset(near - {item_id}) for item_id, near in found.items()}
 
 
 @dataclass(frozen=True)
@@ -206,22 +140,27 @@ def find_optimum(
     Raises:
         UsageError: a domain leaves too many items for an exact solution.
     """
-    problems = split(inputs, document.domains[0].k if len(document.domains) == 1 else None)
+    size = document.domains[0].k if len(document.domains) == 1 else None
     values, picked, proven = [], list[str](), True
-    for done, record in enumerate(document.domains, start=1):
-        problem = problems[record.domain]
-        lacking = {row.stratum: row.shortfall for row in record.strata}
-        lower = problem.lower - np.array([lacking.get(name, 0) for name in problem.strata], dtype=np.int64)
-        problem = problem.relaxed(record.k - record.shortfall, lower)
-        known = tuple(problem.matrix.rows(record.item_ids))
-        upper = tighten(problem, known, bound_online(problem, known), rules)
-        better = improve_set(problem, order_picks(problem, known), upper, rules)
-        optimum = solve(problem, better.items, upper, rules)
-        values.append(optimum.value)
-        picked += [problem.matrix.item_ids[item] for item in optimum.items]
-        proven = proven and optimum.proven
-        on_progress(done, len(document.domains))
+    with posed(inputs, size, rules=rules) as problems:
+        for done, record in enumerate(document.domains, start=1):
+            problem = problems[record.domain]
+            optimum = _solve(problem, record, rules)
+            values.append(optimum.value)
+            picked += [problem.matrix.item_ids[item] for item in optimum.items]
+            proven = proven and optimum.proven
+            on_progress(done, len(document.domains))
     return TotalOptimum(sum(values) / inputs.matrix.unit, proven, tuple(picked))
+
+
+def _solve(problem: Problem, record: DomainSelection, rules: SelectionRules) -> Optimum:
+    lacking = {row.stratum: row.shortfall for row in record.strata}
+    lower = problem.lower - np.array([lacking.get(name, 0) for name in problem.strata], dtype=np.int64)
+    problem = problem.relaxed(record.k - record.shortfall, lower)
+    known = tuple(problem.matrix.rows(record.item_ids))
+    upper = tighten(problem, known, bound_online(problem, known), rules)
+    better = improve_set(problem, order_picks(problem, known), upper, rules)
+    return solve(problem, better.items, upper, rules)
 
 
 def gains_by_domain(
@@ -236,10 +175,10 @@ def gains_by_domain(
         rules: settings.
     """
     quotas = [Quota(domain=name, stratum=name, k=min(total, count)) for name, count in limits.items()]
-    problems = split(replace(inputs, strata=None, quotas=tuple(quotas)), None)
     rules = _rules_for_all(inputs.matrix, rules)
     unit = inputs.matrix.unit
-    return {
-        name: tuple(gain / unit for gain in pick_greedily(problem, rules).gains)
-        for name, problem in problems.items()
-    }
+    with posed(replace(inputs, strata=None, quotas=tuple(quotas)), None, rules=rules) as problems:
+        return {
+            name: tuple(gain / unit for gain in pick_greedily(problem, rules).gains)
+            for name, problem in problems.items()
+        }

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import SelectionRules
-from kina_build.selection.blocks import scan_blocks
 from kina_build.selection.constraints import Room
 from kina_build.selection.index import StandingGains
-from kina_build.selection.passes import compiled, sum_gains
-from kina_build.selection.problem import Problem
+from kina_build.selection.passes import sum_gains
+from kina_build.selection.problem import Problem, contenders
+from kina_build.selection.shards import Shards, Turn
 
 Floats = NDArray[np.float64]
 
@@ -64,6 +64,8 @@ def pick_greedily(
     room.blocked[list(without)] = True
     if standing is not None:
         gainful = standing.pick(problem, room, problem.cover(start))
+    elif problem.shards is not None:
+        gainful = _pick_over_shards(problem, room, problem.cover(start), problem.shards)
     elif len(problem.stratum) >= rules.compiled_from_items:
         gainful = _pick_compiled(problem, room, problem.cover(start), rules.block_items)
     else:
@@ -75,10 +77,8 @@ def pick_greedily(
 
 def order_picks(problem: Problem, items: Iterable[int]) -> Picks:
     """Put a finished set in pick order: must-include items first, then greedily within the set."""
-    inside = np.zeros(len(problem.stratum), dtype=bool)
-    inside[list(items)] = True
     must = tuple(problem.must.tolist())
-    rest = np.flatnonzero(inside & ~np.isin(np.arange(len(inside)), must))
+    rest = np.setdiff1d(np.array(list(items), dtype=np.int64), problem.must)
     order: list[int] = []
     cover = problem.cover(must)
     while len(rest):
@@ -134,7 +134,8 @@ def _fill_saturated(problem: Problem, room: Room, central: Floats) -> tuple[int,
     """
     if not room.places:
         return ()
-    live = np.flatnonzero(room.open_items())
+    live = contenders(problem, np.where(room.open_items(), central, -1.0), room.places)
+    live = live[room.open_items()[live]]
     picks: list[int] = []
     open_strata = room.open_strata()
     for item in map(int, live[np.argsort(-central[live], kind="stable")]):
@@ -150,10 +151,12 @@ def _fill_saturated(problem: Problem, room: Room, central: Floats) -> tuple[int,
 
 def _pick_compiled(problem: Problem, room: Room, cover: Floats, block: int) -> tuple[int, ...]:
     """Pick until no open item gains anything, with the compiled kernel."""
+    from kina_build.selection.blocks import pick_all
+
     bounds = np.where(room.blocked, -1.0, problem.centrality)
     picks = np.empty(room.places, dtype=np.int64)
     conflicts = problem.conflicts
-    count = compiled(scan_blocks)(
+    count = pick_all(
         problem.matrix.levels,
         problem.weights,
         cover,
@@ -174,3 +177,20 @@ def _pick_compiled(problem: Problem, room: Room, cover: Floats, block: int) -> t
     for item in found:
         room.take(item)
     return found
+
+
+def _pick_over_shards(problem: Problem, room: Room, cover: Floats, shards: Shards) -> tuple[int, ...]:
+    """Pick until no open item gains anything, each pick the best of all shards."""
+    pursuit = shards.begin(problem.weights, problem.centrality, problem.stratum, room.blocked.copy())
+    picks: list[int] = []
+    closed: list[int] = []
+    while room.places:
+        turn = Turn(cover, room.open_strata(), np.array(closed, dtype=np.int64))
+        item = pursuit.next(turn)
+        if item < 0:
+            break
+        picks.append(item)
+        room.take(item)
+        closed += [item, *problem.conflicts.of(item).tolist()]
+        cover = np.maximum(cover, problem.matrix.levels[item])
+    return tuple(picks)

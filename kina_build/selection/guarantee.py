@@ -49,15 +49,15 @@ def state(kind: str, k: int | None = None) -> Guarantee:
 
 def has_quotas(problem: Problem) -> bool:
     """Tell whether stratum bounds can bind at all."""
-    supply = problem.counts(np.arange(len(problem.stratum)))
+    supply = np.bincount(problem.stratum, minlength=len(problem.strata))
     tight = problem.upper < np.minimum(supply, problem.size)
     return bool((problem.lower > 0).any() and np.count_nonzero(supply) > 1) or bool(tight.any())
 
 
 def spans_strata(problem: Problem) -> bool:
     """Tell whether some clique has items of two strata."""
-    clique, stratum = problem.conflicts.clique, problem.stratum
-    return bool((stratum != stratum[clique]).any())
+    tied, stratum = problem.conflicts.tied, problem.stratum
+    return bool((stratum[tied] != stratum[problem.conflicts.clique[tied]]).any())
 
 
 def largest_clash(conflicts: Conflicts) -> int:
@@ -68,8 +68,7 @@ def largest_clash(conflicts: Conflicts) -> int:
     """
     if conflicts.mode == "clusters":
         return 1
-    tied = np.flatnonzero(conflicts.stop > conflicts.start).tolist()
-    near = {item: frozenset(conflicts.of(item).tolist()) for item in tied}
+    near = {item: frozenset(conflicts.of(item).tolist()) for item in conflicts.tied.tolist()}
     few = {True: _independent, False: _cover}
     return max(few[len(around) <= EXACT_NEIGHBOURS](around, near) for around in near.values())
 

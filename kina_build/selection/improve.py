@@ -19,7 +19,7 @@ from kina_build.selection.conflicts import Indices
 from kina_build.selection.constraints import Room
 from kina_build.selection.greedy import Picks, order_picks, pick_greedily
 from kina_build.selection.index import StandingGains
-from kina_build.selection.problem import Problem
+from kina_build.selection.problem import Problem, largest
 
 Floats = NDArray[np.float64]
 
@@ -82,11 +82,12 @@ def climb(
 
 def _promising(problem: Problem, items: Iterable[int], upper: UpperBound, count: int) -> Indices:
     """Return the items in the set and those of highest price, a fair share of each stratum, rising."""
-    open_items = np.flatnonzero(~problem.barred)
-    order = open_items[np.argsort(-upper.prices[open_items], kind="stable")]
-    picked = [order[:count]]
-    share = max(1, count // len(problem.strata))
-    picked += [order[problem.stratum[order] == h][:share] for h in range(len(problem.strata))]
+    prices, share = upper.prices, max(1, count // len(problem.strata))
+    picked = [largest(np.flatnonzero(~problem.barred), prices, count)]
+    tied = problem.conflicts.tied[~problem.barred[problem.conflicts.tied]]
+    for h, lone in enumerate(problem.lone):
+        near = tied[problem.stratum[tied] == h]
+        picked.append(largest(np.union1d(lone, near), prices, share))
     together: Indices = np.unique(np.concatenate([*picked, np.array(list(items), dtype=np.int64)]))
     return together
 

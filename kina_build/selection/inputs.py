@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,8 +11,11 @@ from typing import Any
 
 from kina_build.errors import InputError, RowErrors, RowFault, UsageError
 from kina_build.jsonl import canonical, read_json
+from kina_build.selection.labels import code_items
 from kina_build.selection.records import ConflictMode, Quota
+from kina_build.support.ids import encoded_slices
 from kina_build.support.matrix import SupportMatrix
+from kina_build.support.parts import slices
 from kina_build.tables import read_table, read_typed
 
 Pair = tuple[str, str]
@@ -33,52 +37,20 @@ class Inputs:
     must: frozenset[str] = field(default_factory=frozenset)
     exclude: frozenset[str] = field(default_factory=frozenset)
 
-    @property
+    @functools.cached_property
     def digests(self) -> dict[str, str]:
         """Return the sha256 of the content of each kind of input that was given."""
         quotas = sorted(canonical(quota.model_dump()) for quota in self.quotas)
-        candidates = self.matrix.item_ids
         found = {"support": _support_digest(self.matrix), "anchors": _anchor_digest(self.matrix)}
+        labels = {"strata": self.strata, "domains": self.domains}
+        found |= {name: _label_digest(self.matrix, label) for name, label in labels.items() if label}
         given: dict[str, Any] = {
-            "strata": self.strata and {i: self.strata[i] for i in candidates if i in self.strata},
-            "domains": self.domains and {i: self.domains[i] for i in candidates if i in self.domains},
             "quota": quotas,
             "conflicts": self.conflicts,
             "must": sorted(self.must),
             "exclude": sorted(self.exclude),
         }
         return found | {name: _sha256(canonical(value).encode()) for name, value in given.items() if value}
-
-
-def read_labels(path: Path, *names: str) -> dict[str, str]:
-    """Read a label of each item: of some fields, the first that its row fills.
-
-    Args:
-        path: rows of item_id and the label, or a pool.
-        names: field names in order of preference, such as "stratum", "subfield", "field".
-
-    Raises:
-        InputError: no rows.
-        RowErrors: rows without item_id or without any of the fields, or an item with two labels.
-    """
-    rows = read_table(path)
-    if not rows:
-        raise InputError(f"{path}: no rows below the header")
-    labels: dict[str, str] = {}
-    faults: list[RowFault] = []
-    for row in rows:
-        item_id = str(row.values.get("item_id") or "").strip()
-        label = next((text for name in names if (text := str(row.values.get(name) or "").strip())), "")
-        if not item_id or not label:
-            lacking = " or ".join(names) if item_id else "item_id"
-            faults.append(RowFault(str(path), row.line, f"{lacking}: missing"))
-        elif labels.setdefault(item_id, label) != label:
-            faults.append(
-                RowFault(str(path), row.line, f"{item_id!r} has two labels: {labels[item_id]!r} before")
-            )
-    if faults:
-        raise RowErrors(faults, hint=f"needed columns: item_id, {names[0]}; --by names another field")
-    return labels
 
 
 def read_quotas(path: Path) -> tuple[Quota, ...]:
@@ -157,7 +129,7 @@ def check_names(inputs: Inputs) -> None:
         InputError: an id to include that has no support scores.
         UsageError: options that contradict each other.
     """
-    unknown = sorted(inputs.must.difference(inputs.matrix.item_ids))
+    unknown = [item_id for item_id in sorted(inputs.must) if not inputs.matrix.rows([item_id])]
     if unknown:
         count = f"{len(unknown)} such ids"
         raise InputError(f"--must names {unknown[0]!r}, which has no support scores ({count})")
@@ -180,11 +152,18 @@ def _document(path: Path) -> dict[str, Any] | None:
 
 
 def _support_digest(matrix: SupportMatrix) -> str:
-    # row by row, so that a million items need no second copy; ids are sorted already
-    total = hashlib.sha256(canonical([matrix.item_ids, matrix.anchor_ids, matrix.scale]).encode())
-    for start in range(0, len(matrix.item_ids), 4096):
-        total.update(matrix.levels[start : start + 4096].astype("<u4").tobytes())
+    # slice by slice, so that no second copy is needed; ids are sorted already
+    total = hashlib.sha256(canonical([len(matrix.item_ids), matrix.anchor_ids, matrix.scale]).encode())
+    for ids in encoded_slices(matrix.item_ids):
+        total.update(b"\0".join(ids) + b"\0")
+    for rows in slices(matrix):
+        total.update(matrix.levels[rows].astype("<u4").tobytes())
     return total.hexdigest()
+
+
+def _label_digest(matrix: SupportMatrix, labels: Mapping[str, str]) -> str:
+    names, codes = code_items(labels, matrix.item_ids)
+    return _sha256(canonical(names).encode() + codes.astype("<i4").tobytes())
 
 
 def _anchor_digest(matrix: SupportMatrix) -> str:

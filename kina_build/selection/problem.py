@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from kina_build.errors import InputError, Refusal
 from kina_build.selection.conflicts import Conflicts, Indices, index_conflicts
 from kina_build.selection.inputs import Pair
+from kina_build.selection.labels import code_items
 from kina_build.selection.passes import sum_gains
 from kina_build.selection.records import ConflictMode, Quota
+from kina_build.selection.shards import Shards
+from kina_build.support.ids import take_ids
 from kina_build.support.matrix import SupportMatrix
-
-WHOLE = ""
-"""Name of the only stratum where none are given."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class Problem:
     """Items fixed in advance; they count toward size and quotas."""
     barred: NDArray[np.bool_]
     """Items that may not be taken."""
+    shards: Shards | None = None
+    """Where the levels are on disk: who reads them."""
 
     @functools.cached_property
     def weights(self) -> NDArray[np.float64]:
@@ -47,7 +49,31 @@ class Problem:
     @functools.cached_property
     def centrality(self) -> NDArray[np.float64]:
         """Return the objective of each item alone, shape (items,)."""
-        return sum_gains(self.matrix.levels, self.weights, np.zeros(len(self.weights)))
+        return self.price(np.zeros(len(self.weights)))
+
+    @functools.cached_property
+    def shut_by_must(self) -> Indices:
+        """Return the must-include items and all that they are in conflict with."""
+        near = [self.conflicts.of(item) for item in self.must.tolist()]
+        together: Indices = np.unique(np.concatenate([self.must, *near]))
+        return together
+
+    @functools.cached_property
+    def lone(self) -> tuple[Indices, ...]:
+        """Return the items of each stratum that are not barred and in no conflict, rising."""
+        open_items = ~self.barred
+        open_items[self.conflicts.tied] = False
+        open_items[self.must] = False
+        items = np.flatnonzero(open_items)
+        order = items[np.argsort(self.stratum[items], kind="stable")]
+        counts = np.bincount(self.stratum[items], minlength=len(self.strata))
+        return tuple(np.split(order, np.cumsum(counts)[:-1]))
+
+    def price(self, thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what each item has above thresholds: one pass over all levels, shape (items,)."""
+        if self.shards is not None:
+            return self.shards.sum_gains(self.weights, thresholds)
+        return sum_gains(self.matrix.levels, self.weights, thresholds)
 
     def cover(self, items: Iterable[int]) -> NDArray[np.float64]:
         """Return the best level of each anchor over some items, shape (anchors,)."""
@@ -63,7 +89,7 @@ class Problem:
 
     def counts(self, items: Iterable[int]) -> Indices:
         """Count the items of each stratum, shape (strata,)."""
-        chosen = np.fromiter(items, dtype=np.int64)
+        chosen = np.array(list(items), dtype=np.int64)
         return np.bincount(self.stratum[chosen], minlength=len(self.strata)).astype(np.int64)
 
     def allows(self, items: Sequence[int]) -> bool:
@@ -94,15 +120,55 @@ class Problem:
         Args:
             items: rising item numbers; in the new problem an item is its place in them.
         """
-        ids = tuple(self.matrix.item_ids[item] for item in items.tolist())
+        ids = take_ids(self.matrix.item_ids, items)
         return replace(
             self,
             matrix=replace(self.matrix, item_ids=ids, levels=self.matrix.levels[items]),
+            shards=None,
             stratum=self.stratum[items],
             conflicts=self.conflicts.narrowed(items),
             must=np.searchsorted(items, self.must),
             barred=self.barred[items],
         )
+
+
+PARTITION_FROM = 20_000
+"""Items from which leaving the hopeless away before a sort pays."""
+
+
+def contenders(problem: Problem, values: NDArray[np.float64], most: int | None = None) -> Indices:
+    """Return the items that can be among the largest values a set may hold, rising.
+
+    Left away are items without conflict behind enough others of their stratum, by value and
+    then by number.
+
+    Args:
+        problem: the instance.
+        values: shape (items,).
+        most: items of a stratum that are enough; None: its upper quota.
+    """
+    if len(values) < PARTITION_FROM:
+        return np.arange(len(values))
+    enough = problem.upper.tolist() if most is None else [most] * len(problem.strata)
+    kept = [largest(group, values, count) for group, count in zip(problem.lone, enough, strict=True)]
+    together: Indices = np.unique(np.concatenate([*kept, problem.conflicts.tied, problem.must]))
+    return together
+
+
+def largest(items: Indices, values: NDArray[np.float64], most: int) -> Indices:
+    """Return the items of largest value, of equals the first.
+
+    Args:
+        items: rising.
+        values: by item.
+        most: how many at most.
+    """
+    if len(items) <= most or not most:
+        return items[:most]
+    own = values[items]
+    mark = np.partition(own, len(own) - most)[len(own) - most]
+    above = items[own > mark]
+    return np.concatenate([above, items[own == mark][: most - len(above)]])
 
 
 def build_problem(
@@ -115,6 +181,7 @@ def build_problem(
     mode: ConflictMode = "clusters",
     must: Collection[str] = (),
     exclude: Collection[str] = (),
+    shards: Shards | None = None,
 ) -> Problem:
     """Turn names into indices.
 
@@ -127,6 +194,7 @@ def build_problem(
         mode: whether a pair binds its whole connected cluster or itself only.
         must: items fixed in advance.
         exclude: items left out.
+        shards: who reads the levels, where they are on disk.
 
     Raises:
         InputError: an item without a stratum.
@@ -147,6 +215,7 @@ def build_problem(
         conflicts=index_conflicts(matrix.item_ids, conflicts, mode),
         must=np.array(sorted(matrix.rows(must)), dtype=np.int64),
         barred=barred,
+        shards=shards,
     )
     _check_must(problem)
     return problem
@@ -155,17 +224,19 @@ def build_problem(
 def _index_strata(
     matrix: SupportMatrix, strata: Mapping[str, str] | None, quotas: Sequence[Quota]
 ) -> tuple[tuple[str, ...], Indices]:
-    if strata is None:
-        return (WHOLE,), np.zeros(len(matrix.item_ids), dtype=np.int64)
-    lacking = [item_id for item_id in matrix.item_ids if item_id not in strata]
-    if lacking:
+    found, codes = code_items(strata, matrix.item_ids)
+    lacking = np.flatnonzero(codes < 0)
+    if len(lacking):
         raise InputError(
-            f"item {lacking[0]!r} has support scores but no stratum ({len(lacking)} such items)",
+            f"item {matrix.item_ids[int(lacking[0])]!r} has support scores but no stratum"
+            f" ({len(lacking)} such items)",
             hint="--strata must cover every scored item",
         )
-    names = sorted({strata[i] for i in matrix.item_ids} | {quota.stratum for quota in quotas})
-    position = {name: index for index, name in enumerate(names)}
-    return tuple(names), np.array([position[strata[i]] for i in matrix.item_ids], dtype=np.int64)
+    if strata is None:
+        return found, codes
+    names = sorted({*found, *(quota.stratum for quota in quotas)})
+    place = np.array([names.index(name) for name in found], dtype=np.int64)
+    return tuple(names), place[codes]
 
 
 def _check_must(problem: Problem) -> None:

@@ -7,10 +7,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kina_build.selection.evidence import Domain, Whole, count_strata, mask_of
 from kina_build.selection.records import EXACT_NEIGHBOURS, STATEMENTS, Guarantee
+
+STRETCH = 65_536
+"""Items of the price order that are sifted at a time."""
 
 
 class Growth:
@@ -32,15 +34,14 @@ class Growth:
 
     def take(self, item_id: str) -> None:
         """Add an item; it and what it is in conflict with are shut."""
-        stratum = self.domain.strata[self.domain.position[item_id]]
+        stratum = self.domain.stratum(self.domain.position[item_id])
         self.counts[stratum] = self.counts.get(stratum, 0) + 1
         self.shut |= mask_of(self.domain, {item_id, *self.domain.rivals.get(item_id, ())})
 
-    def open_items(self) -> NDArray[np.bool_]:
-        """Return a mask over the items."""
-        names, codes = self.domain.codes
-        fits = np.array([self.fits(str(name)) for name in names], dtype=bool)
-        return fits[codes] & ~self.shut
+    def open_among(self, items: Whole) -> Whole:
+        """Return those of some positions whose items may be taken."""
+        fits = np.array([self.fits(name) for name in self.domain.strata], dtype=bool)
+        return items[fits[self.domain.codes[items]] & ~self.shut[items]]
 
 
 def price_bound(domain: Domain, thresholds: Whole, cliques: Iterable[Sequence[str]]) -> int:
@@ -53,21 +54,24 @@ def price_bound(domain: Domain, thresholds: Whole, cliques: Iterable[Sequence[st
     clique = {item_id: number for number, group in enumerate(cliques) for item_id in group}
     growth, seen = Growth(domain, domain.must), set[tuple[int, str]]()
     total = sum(int(prices[domain.position[item_id]]) for item_id in domain.must)
-    places = domain.size - len(domain.must)
-    fits: dict[str, bool] = {}
-    for at in np.argsort(-prices, kind="stable").tolist():
-        if places <= 0:
-            break
-        item_id, stratum = domain.ids[at], domain.strata[at]
-        cell = (clique.get(item_id, -1), stratum)
-        if growth.shut[at] or not fits.setdefault(stratum, growth.fits(stratum)):
-            continue
-        if cell[0] >= 0 and cell in seen:
-            continue
-        seen.add(cell)
-        total += int(prices[at])
-        growth.counts[stratum] = growth.counts.get(stratum, 0) + 1
-        places, fits = places - 1, {}
+    places, fits = domain.size - len(domain.must), dict[str, bool]()
+    order = np.argsort(-prices, kind="stable")
+    at = 0
+    while places > 0 and at < len(order):
+        # most of a stretch is shut or full: look one by one only at what fits as it begins
+        stretch = growth.open_among(order[at : at + STRETCH])
+        at += STRETCH
+        for item in stretch.tolist():
+            item_id, stratum = domain.ids[item], domain.stratum(item)
+            cell = (clique.get(item_id, -1), stratum)
+            if not fits.setdefault(stratum, growth.fits(stratum)) or (cell[0] >= 0 and cell in seen):
+                continue
+            seen.add(cell)
+            total += int(prices[item])
+            growth.counts[stratum] = growth.counts.get(stratum, 0) + 1
+            places, fits = places - 1, {}
+            if places <= 0:
+                break
     return total + int(thresholds @ domain.weights)
 
 
@@ -84,21 +88,25 @@ def greedy_faults(domain: Domain, item_ids: Sequence[str], among: frozenset[str]
         return ["item_ids: the must-include items do not come first, by id"]
     growth, cover = Growth(domain, must), domain.cover(must)
     central = domain.sums_above(np.zeros_like(cover))
-    bounds = central.copy()
+    bounds, within = central.copy(), mask_of(domain, among or ())
     for item_id in item_ids[len(must) :]:
         at = domain.position[item_id]
-        mask = growth.open_items() if among is None else mask_of(domain, among) & ~growth.shut
-        if not mask[at]:
+        if not (
+            len(growth.open_among(np.array([at]))) if among is None else within[at] and not growth.shut[at]
+        ):
             return [f"item_ids: {item_id!r} was not open when it was picked"]
         gain = int(np.maximum(domain.levels[at].astype(np.int64) - cover, 0) @ domain.weights)
-        rivals = np.flatnonzero(mask & (bounds >= gain))
-        bounds[rivals] = np.maximum(domain.levels[rivals].astype(np.int64) - cover, 0) @ domain.weights
-        first = min(rivals.tolist(), key=lambda i: (-int(bounds[i]), -int(central[i]), domain.ids[i]))
+        near = np.flatnonzero((bounds >= gain) & ~growth.shut)
+        rivals = growth.open_among(near) if among is None else near[within[near]]
+        bounds[rivals] = domain.sums_above(cover, rivals)
+        # of equals the first position has the smallest id
+        top = rivals[bounds[rivals] == bounds[rivals].max()]
+        first = int(top[central[top].argmax()])
         if first != at:
             return [f"item_ids: {domain.ids[first]!r} should have been picked before {item_id!r}"]
         growth.take(item_id)
         cover = np.maximum(cover, domain.levels[at])
-    if among is None and len(item_ids) < domain.size and growth.open_items().any():
+    if among is None and len(item_ids) < domain.size and len(growth.open_among(np.arange(len(domain.ids)))):
         return ["greedy stops although an item is open"]
     return []
 
@@ -132,7 +140,7 @@ def clique_faults(domain: Domain, cliques: Iterable[Sequence[str]]) -> list[str]
     """Check that the cliques are disjoint sets of items that are all in conflict with each other."""
     groups = [tuple(group) for group in cliques]
     members = [item_id for group in groups for item_id in group]
-    if len(set(members)) != len(members) or not set(members) <= set(domain.position):
+    if len(set(members)) != len(members) or any(item_id not in domain.position for item_id in members):
         return ["cliques: an item stands twice or is unknown"]
     for group in groups:
         if len(group) < 2:
@@ -155,7 +163,7 @@ def worst_case(domain: Domain, pairwise: bool) -> Guarantee:
         parts = k + 2 if quotas else k + 1
         kind = "pairs and quotas" if quotas else "pairs"
         return _state(kind, "k-extendible", 1 / parts, k, parts)
-    of = {item_id: domain.strata[domain.position[item_id]] for item_id in near}
+    of = {item_id: domain.stratum(domain.position[item_id]) for item_id in near}
     if quotas and any(of[one] != of[other] for one in near for other in near[one]):
         return _state("two matroids", "two matroids", 1 / 3)
     return _state("clusters", "matroid", 1 / 2)
@@ -166,13 +174,13 @@ def _state(kind: str, theorem: str, factor: float, k: int | None = None, parts: 
 
 
 def _near(domain: Domain) -> dict[str, frozenset[str]]:
-    inside = domain.position.keys()
+    inside = domain.position
     found = {i: frozenset(j for j in near if j in inside) for i, near in domain.rivals.items() if i in inside}
     return {item_id: near for item_id, near in found.items() if near}
 
 
 def _quotas_bind(domain: Domain) -> bool:
-    supply = count_strata(domain, domain.ids)
+    supply = dict(zip(domain.strata, np.bincount(domain.codes).tolist(), strict=True))
     if any(domain.upper(name) < min(count, domain.size) for name, count in supply.items()):
         return True
     return len(supply) > 1 and any(domain.lower.values())

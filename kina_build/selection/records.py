@@ -16,7 +16,7 @@ Method = Literal["greedy", "repaired", "improved"]
 TIE_RULE = "larger gain, then larger raw centrality, then smaller item_id"
 """Raw centrality is the objective of the item alone; zero gains are ties like any other."""
 
-FORMAT = 1
+FORMAT = 2
 """Version of selection.json; a change of fields raises it."""
 
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from kina_build.config import SelectionRules
 from kina_build.selection.greedy import Picks, order_picks, pick_greedily
 from kina_build.selection.index import StandingGains
@@ -64,10 +66,11 @@ def fill(
 
 def surely_feasible(problem: Problem) -> bool:
     """Tell without search that the constraints can be met: items free of conflict suffice."""
-    lone = (problem.conflicts.stop == problem.conflicts.start) & ~problem.barred
+    lone = ~problem.barred
+    lone[problem.conflicts.tied] = False
     lone[problem.must] = False
     held = problem.counts(problem.must)
-    supply = held + problem.counts(lone.nonzero()[0])
+    supply = held + np.bincount(problem.stratum[lone], minlength=len(problem.strata))
     enough = (supply >= problem.lower).all() and (held <= problem.upper).all()
     claimed = int(problem.lower.clip(min=held).sum())
     reachable = int(supply.clip(max=problem.upper).sum())

@@ -104,7 +104,8 @@ def describe_shortage(problem: Problem, supply: Supply) -> Shortage:
 
 
 def _largest_cliques(problem: Problem, stratum: int) -> tuple[tuple[str, ...], ...]:
-    inside = np.flatnonzero((problem.stratum == stratum) & ~problem.barred)
+    tied = problem.conflicts.tied
+    inside = tied[(problem.stratum[tied] == stratum) & ~problem.barred[tied]]
     groups: dict[int, list[str]] = {}
     for item in inside.tolist():
         groups.setdefault(int(problem.conflicts.clique[item]), []).append(problem.matrix.item_ids[item])
@@ -114,9 +115,9 @@ def _largest_cliques(problem: Problem, stratum: int) -> tuple[tuple[str, ...], .
 
 def _split(problem: Problem) -> tuple[Indices, NDArray[np.float64]]:
     """Return the items in conflict, and the number of all others in each stratum."""
-    tied = (problem.conflicts.stop > problem.conflicts.start) & ~problem.barred
-    lone = np.flatnonzero(~tied & ~problem.barred)
-    return np.flatnonzero(tied), problem.counts(lone).astype(float)
+    tied = problem.conflicts.tied[~problem.barred[problem.conflicts.tied]]
+    open_items = np.bincount(problem.stratum[~problem.barred], minlength=len(problem.strata))
+    return tied, (open_items - problem.counts(tied)).astype(float)
 
 
 def _quota_rows(

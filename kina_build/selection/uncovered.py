@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.support.matrix import SupportMatrix
+from kina_build.support.parts import slices
 
 CLOSERS = 3
 """Items named for each gap."""
@@ -40,20 +41,39 @@ def find_gaps(matrix: SupportMatrix, item_ids: Iterable[str], exclude: Iterable[
     outside[chosen + matrix.rows(exclude)] = False
     cover = matrix.levels[chosen].max(axis=0) if chosen else np.zeros(len(matrix.anchor_ids), dtype=np.int64)
     left = (matrix.scale - cover.astype(np.int64)) * matrix.weights
-    order = [int(column) for column in np.argsort(-left, kind="stable") if left[column] > 0]
+    order = np.array(
+        [column for column in np.argsort(-left, kind="stable") if left[column] > 0], dtype=np.int64
+    )
+    closers = _closers(matrix, outside, order, cover[order].astype(np.int64))
     return [
         Gap(
             anchor_id=matrix.anchor_ids[column],
             covered=int(cover[column]) / matrix.scale,
             gap=int(left[column]) / matrix.unit,
-            closers=_closers(matrix, outside, column, int(cover[column])),
+            closers=tuple(matrix.item_ids[row] for row in rows),
         )
-        for column in order
+        for column, rows in zip(order.tolist(), closers, strict=True)
     ]
 
 
-def _closers(matrix: SupportMatrix, outside: NDArray[np.bool_], column: int, cover: int) -> tuple[str, ...]:
-    levels = matrix.levels[:, column]
-    better = np.flatnonzero((levels > cover) & outside)
-    first = better[np.argsort(-levels[better].astype(np.int64), kind="stable")][:CLOSERS]
-    return tuple(matrix.item_ids[int(row)] for row in first)
+def _closers(
+    matrix: SupportMatrix, outside: NDArray[np.bool_], columns: NDArray[np.int64], cover: NDArray[np.int64]
+) -> list[list[int]]:
+    """Return, for each column, the items outside the set that reach most above its coverage.
+
+    One pass, slice by slice; of equal items the first.
+    """
+    best: list[list[tuple[int, int]]] = [[] for _ in columns]
+    marks = cover.copy()
+    for rows in slices(matrix):
+        levels = matrix.levels[rows][:, columns]
+        better = (levels > marks) & outside[rows, None]
+        for at in np.flatnonzero(better.any(axis=0)).tolist():
+            found = np.flatnonzero(better[:, at])
+            first = found[np.argsort(-levels[found, at].astype(np.int64), kind="stable")][:CLOSERS]
+            met = [(int(levels[row, at]), rows.start + int(row)) for row in first]
+            best[at] = sorted(best[at] + met, key=lambda pair: (-pair[0], pair[1]))[:CLOSERS]
+            if len(best[at]) == CLOSERS:
+                # later items must exceed the last of three: equals come after it
+                marks[at] = best[at][-1][0]
+    return [[row for _, row in pairs] for pairs in best]

@@ -98,7 +98,7 @@ def _domain_faults(
     across = {other for item_id in taken for other in domain.rivals.get(item_id, ())}
     clash = sorted(across.intersection(record.item_ids))
     faults += [f"item_ids: {item_id!r} is in conflict with an earlier domain's" for item_id in clash]
-    if record.withheld and set(record.withheld) != across.intersection(domain.ids):
+    if record.withheld and set(record.withheld) != {i for i in across if i in domain.position}:
         faults.append("withheld: not the items in conflict with earlier domains' picks")
     if not pairwise and record.cliques != _own_cliques(domain):
         faults.append("cliques: not the conflict clusters")
@@ -108,8 +108,12 @@ def _domain_faults(
 
 
 def _own_cliques(domain: Domain) -> tuple[tuple[str, ...], ...]:
-    inside = set(domain.ids)
-    groups = {tuple(sorted((near | {i}) & inside)) for i, near in domain.rivals.items() if i in inside}
+    inside = domain.position
+    groups = {
+        tuple(sorted(j for j in near | {i} if j in inside))
+        for i, near in domain.rivals.items()
+        if i in inside
+    }
     return tuple(sorted(group for group in groups if len(group) > 1))
 
 
@@ -118,7 +122,7 @@ def _order_faults(domain: Domain, record: DomainSelection) -> list[str]:
     narrow = replace(domain, barred=domain.barred | set(record.withheld))
     if record.greedy_item_ids is None:
         return greedy_faults(narrow, record.item_ids)
-    if not set(record.greedy_item_ids) <= set(domain.position):
+    if any(item_id not in domain.position for item_id in record.greedy_item_ids):
         return ["greedy_item_ids: an item has no support scores in this domain"]
     faults = [f"greedy_{fault}" for fault in greedy_faults(narrow, record.greedy_item_ids)]
     faults += greedy_faults(domain, record.item_ids, frozenset(record.item_ids))

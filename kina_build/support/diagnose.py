@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def _count_bands(matrix: SupportMatrix) -> dict[str, int]:
     return {name: upto[i] - (upto[i - 1] if i else 0) for i, (_, name) in enumerate(BANDS)}
 
 
-def _named(ids: tuple[str, ...], wanted: NDArray[np.bool_]) -> list[str]:
+def _named(ids: Sequence[str], wanted: NDArray[np.bool_]) -> list[str]:
     return [ids[index] for index in np.flatnonzero(wanted)]
 
 

@@ -7,18 +7,19 @@ a pick.
 
 from __future__ import annotations
 
-import bisect
 import math
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.errors import InputError
 from kina_build.jsonl import writing
+from kina_build.support.ids import Ids, as_encoded, encode_ids, position_of
 
 SCALE = 1000
 """Levels a unit of score: a score is known to .001."""
@@ -41,10 +42,11 @@ class SupportMatrix:
     weights[u] / weight_unit. Rows are sorted by item_id, columns by anchor_id.
     """
 
-    item_ids: tuple[str, ...]
+    item_ids: Sequence[str]
     anchor_ids: tuple[str, ...]
-    levels: NDArray[np.uint16] | NDArray[np.uint32]
-    """Shape (items, anchors), C order, values 0 to scale; 32 bits only where the scale needs them."""
+    levels: Any
+    """Shape (items, anchors), values 0 to scale, as narrow as the scale allows: an array in C order, or
+    levels on disk (parts.py), which are read like one."""
     scale: int
     weights: NDArray[np.int64]
     """Shape (anchors,), non-negative."""
@@ -57,8 +59,13 @@ class SupportMatrix:
 
     def rows(self, item_ids: Iterable[str]) -> list[int]:
         """Return the rows of some items, in their order; items that have no row are passed over."""
-        found = ((bisect.bisect_left(self.item_ids, item_id), item_id) for item_id in item_ids)
-        return [row for row, item_id in found if self.item_ids[row : row + 1] == (item_id,)]
+        found = (position_of(self.item_ids, item_id) for item_id in item_ids)
+        return [row for row in found if row is not None]
+
+
+def level_type(scale: int) -> np.dtype[np.unsignedinteger[Any]]:
+    """Return the narrowest type that holds the levels of a scale."""
+    return np.min_scalar_type(scale)
 
 
 def build_matrix(
@@ -90,8 +97,7 @@ def build_matrix(
     unit = weight_unit(weights, weight_sum)
     rows = sorted(range(len(item_ids)), key=item_ids.__getitem__)
     columns = sorted(range(len(anchor_ids)), key=anchor_ids.__getitem__)
-    kind = np.uint16 if scale <= np.iinfo(np.uint16).max else np.uint32
-    levels = np.rint(np.asarray(scores)[np.ix_(rows, columns)] * scale).astype(kind)
+    levels = np.rint(np.asarray(scores)[np.ix_(rows, columns)] * scale).astype(level_type(scale))
     return SupportMatrix(
         item_ids=tuple(item_ids[row] for row in rows),
         anchor_ids=tuple(anchor_ids[column] for column in columns),
@@ -118,15 +124,15 @@ def weight_unit(weights: NDArray[np.floating], weight_sum: int = WEIGHT_SUM) -> 
 def write_support(path: Path, matrix: SupportMatrix) -> None:
     """Write support.npz (uncompressed, no timestamps: equal matrices give equal bytes)."""
     arrays = {
-        "item_ids": np.array(matrix.item_ids, dtype=np.str_),
+        "levels": matrix.levels,  # first, where its offset suits its type: parts.py maps it as it lies
+        "item_ids": encode_ids(matrix.item_ids),
         "anchor_ids": np.array(matrix.anchor_ids, dtype=np.str_),
-        "levels": matrix.levels,
         "scale": np.int64(matrix.scale),
         "weights": matrix.weights,
         "weight_unit": np.int64(matrix.weight_unit),
     }
     with writing(path) as out:
-        np.savez(out, **arrays)  # type: ignore[arg-type]
+        np.savez(out, **arrays)
 
 
 def read_support(path: Path) -> SupportMatrix:
@@ -138,7 +144,7 @@ def read_support(path: Path) -> SupportMatrix:
     try:
         with np.load(path, allow_pickle=False) as stored:
             return SupportMatrix(
-                item_ids=tuple(stored["item_ids"].tolist()),
+                item_ids=tuple(Ids(as_encoded(stored["item_ids"]))),
                 anchor_ids=tuple(stored["anchor_ids"].tolist()),
                 levels=stored["levels"],
                 scale=int(stored["scale"]),

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kina_build.config import EngineRules
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.support.matrix import (
     FINE_SCALE,
@@ -23,9 +24,9 @@ from kina_build.support.matrix import (
     WEIGHT_SUM,
     SupportMatrix,
     build_matrix,
-    read_support,
     weight_unit,
 )
+from kina_build.support.parts import PartedLevels, open_support
 from kina_build.tables import Row, read_table
 
 STORED_SUFFIX = ".npz"
@@ -43,20 +44,28 @@ class Score:
     line: int
 
 
-def load_support(support: Path, anchors: Path | None = None) -> SupportMatrix:
-    """Read support.npz or score rows, with the weights of a file of anchors.
+def load_support(
+    support: Path,
+    anchors: Path | None = None,
+    *,
+    memory_mb: int = EngineRules().memory_mb,
+    shared: bool = False,
+) -> SupportMatrix:
+    """Read support.npz, a folder of parts or score rows, with the weights of a file of anchors.
 
     Args:
-        support: what `kina support` writes (.npz), or rows of item_id, anchor_id, score.
+        support: what `kina support` writes (.npz or a folder), or rows of item_id, anchor_id, score.
         anchors: rows of anchor_id, weight; may be left out for .npz, which holds weights.
+        memory_mb: resident memory to keep to, in 10^6 bytes: larger levels stay on disk.
+        shared: leave the levels of .npz files on disk for workers elsewhere.
 
     Raises:
         InputError: an unreadable file, or rows without a file of weights.
         RowErrors: faulty rows, each with file:line.
     """
     weights = read_weights(anchors) if anchors is not None else None
-    if support.suffix.lower() == STORED_SUFFIX:
-        matrix = read_support(support)
+    if support.suffix.lower() == STORED_SUFFIX or support.is_dir():
+        matrix = open_support(support, memory_mb, shared=shared)
         return matrix if weights is None else with_weights(matrix, weights, str(anchors))
     if weights is None:
         raise InputError(
@@ -152,6 +161,12 @@ def with_weights(matrix: SupportMatrix, weights: Mapping[str, float], name: str)
     anchor_ids = tuple(sorted(weights))
     levels = matrix.levels
     if len(anchor_ids) > len(matrix.anchor_ids):
+        if isinstance(levels, PartedLevels):
+            extra = next(anchor_id for anchor_id in anchor_ids if anchor_id not in matrix.anchor_ids)
+            raise InputError(
+                f"{name}: anchor {extra!r} is not in the support, whose scores stay on disk",
+                hint="leave the anchor out, or give --memory enough for all scores",
+            )
         at = np.searchsorted(np.array(anchor_ids), np.array(matrix.anchor_ids))
         levels = np.zeros((len(matrix.item_ids), len(anchor_ids)), dtype=matrix.levels.dtype)
         levels[:, at] = matrix.levels

@@ -15,9 +15,9 @@ from kina_build.selection.inputs import (
     check_names,
     read_conflicts,
     read_ids,
-    read_labels,
     read_quotas,
 )
+from kina_build.selection.labels import read_labels
 from kina_build.selection.records import Quota
 from kina_build.support.matrix import build_matrix
 

@@ -17,11 +17,12 @@ from kina_build.selection.budget import apportion, make_budget, share_by_gain
 from kina_build.selection.choose import choose
 from kina_build.selection.compare import draw_random
 from kina_build.selection.conflicts import connect
-from kina_build.selection.domains import select, split
+from kina_build.selection.domains import select
 from kina_build.selection.exact import solve, survivors
 from kina_build.selection.greedy import pick_greedily
 from kina_build.selection.guarantee import guarantee_of
 from kina_build.selection.inputs import Inputs, sort_pairs
+from kina_build.selection.posing import split
 from kina_build.selection.problem import Problem
 from kina_build.selection.records import Quota
 from kina_build.selection.repair import fill

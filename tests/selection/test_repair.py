@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from kina_build.config import SelectionRules
 from kina_build.errors import Refusal
 from kina_build.selection.choose import choose
-from kina_build.selection.domains import split
 from kina_build.selection.inputs import Inputs, sort_pairs
+from kina_build.selection.posing import split
 from kina_build.selection.problem import Problem
 from kina_build.selection.repair import fill
 from kina_build.selection.shortage import Infeasible

@@ -1,0 +1,150 @@
+"""Cut the inputs into one problem a domain."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kina_build.config import SelectionRules
+from kina_build.engine import Engine, open_engine
+from kina_build.errors import Refusal, UsageError
+from kina_build.selection.conflicts import connect
+from kina_build.selection.inputs import Inputs
+from kina_build.selection.labels import code_items
+from kina_build.selection.problem import Problem, build_problem
+from kina_build.selection.records import Quota
+from kina_build.selection.shards import Shards
+from kina_build.support.matrix import SupportMatrix
+from kina_build.support.parts import PartedLevels, take_items
+
+NOWHERE = "\0"
+"""Stands for the domain of items that have none; no file can name it."""
+
+
+@contextmanager
+def posed(
+    inputs: Inputs,
+    size: int | None,
+    *,
+    engine: Engine | None = None,
+    rules: SelectionRules = SelectionRules(),
+) -> Iterator[dict[str, Problem]]:
+    """Cut the inputs into problems; where levels are on disk and no engine is given, open one for them."""
+    with ExitStack() as stack:
+        if isinstance(inputs.matrix.levels, PartedLevels) and engine is None:
+            engine = stack.enter_context(open_engine())
+        yield split(inputs, size, engine=engine, rules=rules)
+
+
+def split(
+    inputs: Inputs,
+    size: int | None,
+    *,
+    engine: Engine | None = None,
+    rules: SelectionRules = SelectionRules(),
+) -> dict[str, Problem]:
+    """Cut the inputs into one problem a domain, sorted by name.
+
+    What a must-include item is in conflict with is barred in every domain.
+
+    Args:
+        inputs: scores, strata, domains, quotas, conflicts, must and exclude.
+        size: items to take (K); None where a budget gives k by domain.
+        engine: where levels on disk are read.
+        rules: settings.
+
+    Raises:
+        UsageError: no size, two sizes, or domains without a domain of each item.
+        Refusal: a must-include item lies outside the domains.
+    """
+    sizes = budget_sizes(inputs.quotas)
+    build = functools.partial(_problem, ruled_out=_ruled_out(inputs), engine=engine, rules=rules)
+    if not sizes:
+        if size is None:
+            raise UsageError("how many items?", hint="-k N, or --quota with the budget of `kina budget`")
+        return {"": build(inputs, inputs.matrix, size, inputs.quotas)}
+    if size is not None and size != sum(sizes.values()):
+        raise UsageError(f"-k {size} contradicts the budget, which sums to {sum(sizes.values())}")
+    names, codes = _code_domains(inputs, sizes)
+    outside = [row for row in inputs.matrix.rows(sorted(inputs.must)) if names[codes[row]] not in sizes]
+    if outside:
+        raise Refusal(
+            f"must-include item {inputs.matrix.item_ids[outside[0]]!r} is in no domain of the budget"
+        )
+    problems = {}
+    for name in sorted(sizes):
+        rows = np.flatnonzero(codes == names.index(name)) if name in names else np.zeros(0, dtype=np.int64)
+        quotas = [quota for quota in inputs.quotas if quota.domain == name]
+        problems[name] = build(inputs, take_items(inputs.matrix, rows), sizes[name], quotas)
+    return problems
+
+
+def budget_sizes(quotas: Iterable[Quota]) -> dict[str, int]:
+    """Return k by domain where the quotas are a budget, else nothing."""
+    return {quota.domain: quota.k for quota in quotas if quota.k is not None}
+
+
+def largest_domain(inputs: Inputs) -> int:
+    """Return the scores (items x anchors) of the largest domain to be selected."""
+    sizes = budget_sizes(inputs.quotas)
+    anchors = len(inputs.matrix.anchor_ids)
+    if not sizes:
+        return len(inputs.matrix.item_ids) * anchors
+    names, codes = _code_domains(inputs, sizes)
+    counts = np.bincount(codes, minlength=len(names)).tolist()
+    return anchors * max((n for name, n in zip(names, counts, strict=True) if name in sizes), default=0)
+
+
+def _code_domains(inputs: Inputs, sizes: Mapping[str, int]) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the domains and each item's position among them; the last is for items without one."""
+    if inputs.domains is None and set(sizes) != {""}:
+        hint = "--strata POOL --domain-by FIELD"
+        raise UsageError("a budget over domains needs the domain of each item", hint=hint)
+    names, codes = code_items(inputs.domains, inputs.matrix.item_ids)
+    return [*names, NOWHERE], np.where(codes < 0, len(names), codes)
+
+
+def _ruled_out(inputs: Inputs) -> frozenset[str]:
+    """Return what is in conflict with a must-include item."""
+    near = rivals(inputs) if inputs.must else {}
+    return frozenset(other for item_id in inputs.must for other in near.get(item_id, ())) - inputs.must
+
+
+def _problem(
+    inputs: Inputs,
+    matrix: SupportMatrix,
+    size: int,
+    quotas: Iterable[Quota],
+    *,
+    ruled_out: frozenset[str],
+    engine: Engine | None,
+    rules: SelectionRules,
+) -> Problem:
+    levels, shards = matrix.levels, None
+    if isinstance(levels, PartedLevels) and engine is not None:
+        shards = Shards(levels, engine, rules)
+    return build_problem(
+        matrix,
+        size,
+        strata=inputs.strata,
+        quotas=tuple(quotas),
+        conflicts=inputs.conflicts,
+        mode=inputs.conflict_mode,
+        must=[item_id for item_id in inputs.must if matrix.rows([item_id])],
+        exclude=inputs.exclude | ruled_out,
+        shards=shards,
+    )
+
+
+def rivals(inputs: Inputs) -> dict[str, frozenset[str]]:
+    """Return the items that each item rules out, whatever their domain."""
+    groups = connect(inputs.conflicts) if inputs.conflict_mode == "clusters" else inputs.conflicts
+    found: dict[str, set[str]] = {}
+    for group in groups:
+        for item_id in group:
+            found.setdefault(item_id, set()).update(group)
+    return {item_id: frozenset(near - {item_id}) for item_id, near in found.items()}
