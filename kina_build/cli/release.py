@@ -293,6 +293,7 @@ def _params(
 
 def _plan(run: Run, request: Request, given: Given, take_down: list[str], models: list[str]) -> Plan:
     from kina_build.items.pool import read_pool
+    from kina_build.items.workers import count_processes
     from kina_build.release.admission import admit
     from kina_build.release.folder import read_release
     from kina_build.release.plan import plan_release
@@ -341,6 +342,7 @@ def _plan(run: Run, request: Request, given: Given, take_down: list[str], models
             rules=run.settings.release,
             item_rules=run.settings.items,
             on_progress=progress,
+            processes=count_processes(len(admission.items), run.settings.items),
         )
 
 

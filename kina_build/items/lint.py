@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -131,24 +131,16 @@ def check_repeats(items: Sequence[Item]) -> Iterator[tuple[str, Fault]]:
     ids = Counter(item.item_id for item in items)
     for item_id in (item_id for item_id, count in ids.items() if count > 1):
         yield item_id, Fault("id_repeated", "item_id", f"stands on {ids[item_id]} items")
-    # most stems stand alone: only the others' materials and options are folded
-    for alike in _group(items, lambda item: fold_stem(item.question)):
-        for group in _group(alike, _asked):
+    stems = [fold_stem(item.question) for item in items]
+    uses = Counter(stems)
+    groups: defaultdict[tuple[str, ...], list[Item]] = defaultdict(list)
+    for item, stem in zip(items, stems, strict=True):
+        if uses[stem] > 1:  # most stems stand alone: their options need no folding
+            texts = sorted(fold_option(option.answer) for option in item.options)
+            groups[stem, fold_stem(item.question_material or ""), *texts].append(item)
+    for group in groups.values():
+        if len(group) > 1:
             yield from _compare(sorted(group, key=lambda item: item.item_id))
-
-
-def _asked(item: Item) -> tuple[str, ...]:
-    """Return what an item asks beside its stem, in any order of options."""
-    texts = sorted(fold_option(option.answer) for option in item.options)
-    return fold_stem(item.question_material or ""), *texts
-
-
-def _group(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
-    """Group items by a key; those that are alone are left out."""
-    groups: defaultdict[Hashable, list[Item]] = defaultdict(list)
-    for item in items:
-        groups[key(item)].append(item)
-    return [group for group in groups.values() if len(group) > 1]
 
 
 def _compare(group: Sequence[Item]) -> Iterator[tuple[str, Fault]]:

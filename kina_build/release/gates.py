@@ -6,22 +6,24 @@ written, with their final letters; the others are about the release itself.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 from kina_build.config import ItemRules
-from kina_build.items.cues import Balance, check_cues, probe_balance, probe_cues
+from kina_build.items.cues import Balance, Tally, add_tallies, check_cues, measure_cues, tally
 from kina_build.items.findings import RULES, Fault
 from kina_build.items.lint import check_repeats
-from kina_build.items.model import LETTERS, Item, Option
+from kina_build.items.model import Item
 from kina_build.items.statements import check_statements
 from kina_build.items.structure import check_structure
+from kina_build.items.workers import BATCH, map_batches
 from kina_build.progress import Progress, silent
 from kina_build.release.draw import natural
+from kina_build.release.positions import Located, position_faults
 from kina_build.release.record import Exemption, GateFault
-from kina_build.release.references import PINNED
-from kina_build.release.splits import TEST, group
+from kina_build.release.splits import group
 
 FROM_CHECK = (
     "key_not_in_options",
@@ -57,9 +59,6 @@ HARD = frozenset({"key_not_in_options", "too_few_options", "option_keys_repeated
 NOTHING_TESTED = Balance({}, 0.0, 0, 1.0)
 """Letters are tested here by position_faults, which knows of pinned options and of splits."""
 
-PROGRESS_STEP = 500
-"""Items between two reports of progress."""
-
 
 @dataclass(frozen=True)
 class Draft:
@@ -73,18 +72,22 @@ class Draft:
     forbidden: Mapping[str, str] = field(default_factory=dict)
     """Ids that must not appear, and why."""
 
-    @property
+    @cached_property
     def items(self) -> list[Item]:
         """Return the items of all splits, in natural order of their ids."""
         return sorted((i for items in self.splits.values() for i in items), key=lambda i: natural(i.item_id))
 
 
-Located = Iterator[tuple[str, Fault]]
-"""Pairs of item_id and fault; "" where the release as a whole is at fault."""
+@dataclass(frozen=True)
+class Questions:
+    """What the gates about single questions find in a part of a release, and what its cues name."""
+
+    faults: tuple[tuple[str, Fault], ...]
+    tally: Tally
 
 
 def find_faults(
-    draft: Draft, rules: ItemRules = ItemRules(), on_progress: Progress = silent
+    draft: Draft, rules: ItemRules = ItemRules(), on_progress: Progress = silent, processes: int = 1
 ) -> list[GateFault]:
     """Run every gate that is not turned off in kina.toml.
 
@@ -92,13 +95,17 @@ def find_faults(
         draft: the items as they will be written.
         rules: numbers of the rules of `kina check`; a severity "off" turns a gate off.
         on_progress: told of items done.
+        processes: that share the gates about single questions; see items.workers.
 
     Returns:
         One fault a gate that fired, in the order of GATES.
+
+    Raises:
+        KinaError: one of those processes was killed.
     """
     off = {rule for rule, severity in rules.severity.items() if severity == "off"} - HARD
     found: dict[str, list[tuple[str, Fault]]] = defaultdict(list)
-    for item_id, fault in _all_faults(draft, rules, on_progress):
+    for item_id, fault in _all_faults(draft, rules, on_progress, processes):
         if fault.rule in GATES and fault.rule not in off:
             found[fault.rule].append((item_id, fault))
     return [_gather(rule, found[rule]) for rule in GATES if rule in found]
@@ -117,47 +124,32 @@ def exempt(
     return stopping, passed
 
 
-def position_faults(splits: Mapping[str, Sequence[Item]], rules: ItemRules = ItemRules()) -> Located:
-    """Test the letters of the right options against chance: over all splits, then test alone.
-
-    Options that are pinned ("none of the above") are not letters that chance could give;
-    they are left out, and so are items whose key is one of them.
-    """
-    for name, items in (
-        ("all splits", [item for kept in splits.values() for item in kept]),
-        (TEST, splits.get(TEST, ())),
-    ):
-        p_value = probe_balance(filter(None, map(_free, items))).p_value
-        if p_value < rules.balance_p:
-            counts = letter_counts(items)
-            told = ", ".join(f"{letter} {count}" for letter, count in counts.items())
-            message = f"{name}: the keys are at {told} (p = {p_value:.2g})"
-            yield "", Fault("key_position", "release", message, {"counts": counts, "p_value": p_value})
-            return
-
-
-def letter_counts(items: Iterable[Item]) -> dict[str, int]:
-    """Count the letters of the right options, from A to the last letter any item offers."""
-    kept = list(items)
-    counts = Counter(item.correct_answer for item in kept)
-    offered = max((len(item.options) for item in kept), default=0)
-    return {letter: counts[letter] for letter in LETTERS[:offered]}
-
-
 def license_id(name: str) -> str:
     """Write a licence the way the hub does: "CC BY 4.0" -> "cc-by-4.0"."""
     return "-".join(name.casefold().replace("_", " ").replace("-", " ").split())
 
 
-def _all_faults(draft: Draft, rules: ItemRules, on_progress: Progress) -> Located:
+def check_questions(items: Sequence[Item], rules: ItemRules) -> Questions:
+    """Run the gates about single questions over a part of a release."""
+    found = (
+        (item.item_id, fault)
+        for item in items
+        for fault in (*check_structure(item), *check_statements(item, rules))
+        if fault.rule in GATES
+    )
+    return Questions(tuple(found), tally(items))
+
+
+def _all_faults(draft: Draft, rules: ItemRules, on_progress: Progress, processes: int) -> Located:
     items = draft.items
-    for done, item in enumerate(items, start=1):
-        for fault in (*check_structure(item), *check_statements(item, rules)):
-            yield item.item_id, fault
-        if done % PROGRESS_STEP == 0 or done == len(items):
-            on_progress(done, len(items))
+    tallies: list[Tally] = []
+    for part in map_batches(partial(check_questions, rules=rules), items, processes):
+        yield from part.faults
+        tallies.append(part.tally)
+        on_progress(min(len(tallies) * BATCH, len(items)), len(items))
     yield from check_repeats(items)
-    yield from (("", fault) for fault in check_cues(probe_cues(items), NOTHING_TESTED, rules))
+    probes = measure_cues(add_tallies(tallies))
+    yield from (("", fault) for fault in check_cues(probes, NOTHING_TESTED, rules))
     yield from position_faults(draft.splits, rules)
     for gate in RELEASE_GATES:
         yield from gate(draft)
@@ -209,18 +201,6 @@ RELEASE_GATES: Sequence[Callable[[Draft], Located]] = (
     _withheld,
 )
 """Gates about the release itself."""
-
-
-def _free(item: Item) -> Item | None:
-    """Return an item without its pinned options, relettered; None where the key is pinned."""
-    free = [option for option in item.options if not PINNED.fullmatch(option.answer)]
-    if len(free) == len(item.options):
-        return item
-    place = next((n for n, option in enumerate(free) if option.key == item.correct_answer), None)
-    if place is None:
-        return None
-    options = tuple(Option(key=key, answer=o.answer) for key, o in zip(LETTERS, free, strict=False))
-    return item.model_copy(update={"options": options, "correct_answer": LETTERS[place]})
 
 
 def _gather(rule: str, found: Sequence[tuple[str, Fault]]) -> GateFault:

@@ -43,7 +43,7 @@ def assign_letters(item: Item, *, seed: int, shuffle: bool = True) -> Lettering:
         "explanation": item.explanation and rename(item.explanation, renamed),
     }
     lettered = item.model_copy(update=changed)
-    return Lettering(lettered, reason, sorted(_texts(lettered)) != sorted(_texts(item)))
+    return Lettering(lettered, reason, _texts(lettered) != _texts(item))
 
 
 def draw_order(item: Item, seed: int) -> list[int]:
@@ -60,14 +60,18 @@ def draw_order(item: Item, seed: int) -> list[int]:
 
 
 def _texts(item: Item) -> list[str]:
-    texts = (item.explanation, *(text for o in item.options for text in (o.answer, o.explanation)))
-    return [text for text in texts if text]
+    """Return all texts that may name letters, in no order of options."""
+    texts = [item.explanation or ""]
+    for option in item.options:
+        texts.append(option.answer)
+        if option.explanation:
+            texts.append(option.explanation)
+    return sorted(texts)
 
 
 def _letter(option: Option, key: str, renamed: Mapping[str, str]) -> Option:
-    changed = {
-        "key": key,
-        "answer": rename(option.answer, renamed),
-        "explanation": option.explanation and rename(option.explanation, renamed),
-    }
-    return option.model_copy(update=changed)
+    explanation = option.explanation and rename(option.explanation, renamed)
+    # made anew: pydantic copies a model many times slower
+    return Option(
+        key=key, answer=rename(option.answer, renamed), explanation=explanation, source=option.source
+    )

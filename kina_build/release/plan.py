@@ -80,6 +80,7 @@ def plan_release(
     rules: ReleaseRules = ReleaseRules(),
     item_rules: ItemRules = ItemRules(),
     on_progress: Progress = silent,
+    processes: int = 1,
 ) -> Plan:
     """Plan a release of admitted items; the order in which they come does not matter.
 
@@ -93,6 +94,7 @@ def plan_release(
         rules: numbers of the release.
         item_rules: numbers of the gates about questions.
         on_progress: told of items checked.
+        processes: that share the gates about single questions.
     """
     splits = assign_splits(
         admission.items,
@@ -107,7 +109,7 @@ def plan_release(
     }
     forbidden = {one.item_id: one.reason for one in admission.withheld} | dict(taken_down or {})
     draft = Draft(items, clusters, request.licenses, forbidden)
-    faults, exemptions = exempt(find_faults(draft, item_rules, on_progress), request.allowed)
+    faults, exemptions = exempt(find_faults(draft, item_rules, on_progress, processes), request.allowed)
     return Plan(
         request=request,
         withheld=admission.withheld,

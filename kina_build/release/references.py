@@ -83,14 +83,14 @@ def rename(text: str, renamed: Mapping[str, str]) -> str:
         text: of an option or explanation in which nothing is in doubt.
         renamed: old letter to new letter.
     """
+    if not LETTER.search(text):  # nearly every text
+        return text
 
     def carry(found: re.Match[str]) -> str:
         start, end = (edge - found.start() for edge in found.span("list"))
         letters = LETTER.sub(lambda one: renamed.get(one[0], one[0]), found["list"])
         return found[0][:start] + letters + found[0][end:]
 
-    if not LETTER.search(text):  # nearly every text
-        return text
     return (PAIRED if PAIRED.fullmatch(text) else CUED).sub(carry, text)
 
 

@@ -15,10 +15,10 @@ from kina_build.release.admission import admit
 from kina_build.release.build import Release, build_release
 from kina_build.release.card import claim_faults, dump_yaml, facts
 from kina_build.release.croissant import distribution_faults
-from kina_build.release.gates import letter_counts
 from kina_build.release.harness import harness_files
 from kina_build.release.letters import assign_letters
 from kina_build.release.plan import Plan, Request, plan_release
+from kina_build.release.positions import letter_counts
 from kina_build.release.record import Provenance
 from kina_build.release.rows import to_row
 from kina_build.release.versions import compare, row_map
