@@ -1,14 +1,18 @@
 """CPU time and memory of support: what is added to embedding, the reference bank, the calibrators.
 
 Run as `python -m benchmarks.support`. Vectors are drawn, not embedded: the figures are
-what the adapters add to the encoder's own time.
+what the adapters add to the encoder's own time. With `--judge 100000`: so many judge calls
+against a scripted endpoint, 200 at once, 5 % of them failing, the driver killed twice.
 """
 
 from __future__ import annotations
 
+import argparse
 import resource
+import tempfile
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -145,7 +149,36 @@ def time_calibrators() -> None:
     print(f"largest difference of a coefficient: {np.abs(all_theirs - same).max():.1e}")
 
 
+def time_judge(calls: int) -> None:
+    from tests.live import judging
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        judging.lay_out(folder, calls, concurrency=200)
+        with judging.judge_endpoint(folder) as url:
+            done = judging.judge_through(folder, url, calls, kills=2, limit_s=3600)
+            counts = judging.told(url)
+    happened = counts["counts"]
+    unheard = {name: happened.get(name, 0) for name in ("slow", "dropped", "malformed")}
+    print(
+        f"{calls:,} judge calls planned, 200 at once, 5 % failing, driver killed twice:\n"
+        f"  {done.wall_s:.0f} s, {done.cpu_s:.0f} CPU s of the drivers, {done.peak_mb:.0f} MB at most\n"
+        f"  {happened['calls']:,} calls arrived for {counts['keys']:,} requests: {dict(happened)}\n"
+        f"  billed {happened['billed']:,}, pairs sold {counts['pairs']:,} of {2 * calls:,}, "
+        f"sold twice {counts['pairs_sold_twice']}\n"
+        f"  given again, which an endpoint without keys would have billed anew: {happened['given again']}, "
+        f"of them at most {sum(unheard.values())} whose reply never arrived ({unheard}), "
+        f"the rest open when the driver was killed"
+    )
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--judge", type=int, metavar="CALLS", help="time judge calls instead")
+    given = parser.parse_args()
+    if given.judge:
+        time_judge(given.judge)
+        return
     time_embedding()
     for count in (1_000, 10_000):
         time_bank(count)

@@ -194,6 +194,11 @@ class DedupRules(Section):
     cross_margin: float = Field(0.05, ge=0)
     """How far the nearest item of the other language must lead the second, in cosine."""
 
+    @property
+    def shaping(self) -> dict[str, Any]:
+        """Return the numbers that shape results: block_rows only cuts the work."""
+        return self.model_dump(mode="json", exclude={"block_rows"})
+
 
 class SupportRules(Section):
     """Numbers of item-to-anchor support: table [support]."""
