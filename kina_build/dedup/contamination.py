@@ -134,7 +134,7 @@ def find_contamination(
         revision=encoder.revision if encoder else "",
         threshold=rules.threshold,
         recall=min(recalls),
-        rules=rules,
+        rules=DedupRules(**rules.shaping),
     )
 
 

@@ -177,7 +177,7 @@ def find_duplicates(
         dimension=0 if corpus.vectors is None else corpus.vectors.shape[1],
         unknown_rate=corpus.unknown_rate,
         threshold=rules.threshold,
-        rules=rules,
+        rules=DedupRules(**rules.shaping),
     )
 
 

@@ -3,10 +3,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import Result
 
+from kina_build.dedup.scan import Block, Pairs
 from kina_build.items.model import Item
 from kina_build.items.pool import write_pool
 from tests.dedup.conftest import WordEncoder
@@ -162,3 +164,59 @@ def test_contamination_leaves_with_one_when_there_is_any(
     assert clean.exit_code == 0
     assert json.loads(clean.stdout)["clean"] == 4
     assert kina("contamination", pool, "--against", "absent.jsonl").exit_code == 2
+
+
+def test_vectors_that_do_not_fit_are_compared_from_files_to_the_same_bytes(
+    kina: Kina, pool: Path, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kina("dedup", pool, "-o", "memory.json").exit_code == 0
+    monkeypatch.setattr("kina_build.cli.dedup_place.Place.room", lambda *_: 0)
+    Path("kina.toml").write_text("[dedup]\nblock_rows = 2\n", encoding="utf-8")
+    files = kina("dedup", pool, "-o", "files.json")
+    assert "4 vectors are compared from files in files.json.work" in files.stderr
+    assert Path("files.json").read_bytes() == Path("memory.json").read_bytes()
+    assert not Path("files.json.work").exists()
+    assert kina("dedup", pool, "-o", "memory.json").stderr.startswith("memory.json: up to date")
+    explained = kina("dedup", pool, "--explain", "a1")
+    assert explained.stdout == kina("dedup", pool, "--explain", "a1", "--no-cache").stdout
+    assert not list(Path().glob("*.work"))
+
+
+def test_what_a_stopped_run_had_done_is_not_done_again(
+    kina: Kina, pool: Path, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kina_build.dedup import blocks
+
+    monkeypatch.setattr("kina_build.cli.dedup_place.Place.room", lambda *_: 0)
+    Path("kina.toml").write_text("[dedup]\nblock_rows = 2\n[engine]\nworkers = 1\n", encoding="utf-8")
+    compared: list[int] = []
+    compare = blocks.compare_blocks
+
+    def stopping(left: Block, right: Block, *more: Any) -> Pairs:
+        compared.append(left.start + right.start)
+        if len(compared) == 2:
+            raise KeyboardInterrupt
+        return compare(left, right, *more)
+
+    monkeypatch.setattr(blocks, "compare_blocks", stopping)
+    assert kina("dedup", pool, "--no-cache").exit_code == 130
+    assert Path("duplicates.json.work").is_dir()
+    encoder.asked.clear()
+    assert kina("dedup", pool, "--no-cache").exit_code == 0
+    assert sorted(compared) == [0, 2, 2, 4]  # only the part that was cut off is done again
+    assert encoder.asked == []
+
+
+def test_a_pool_of_one_block_stays_off_ray(kina: Kina, pool: Path, encoder: WordEncoder) -> None:
+    done = kina("dedup", pool, "--engine", "ray")
+    assert done.exit_code == 0
+    assert "compared in this process, not on Ray" in done.stderr
+
+
+def test_too_little_memory_says_how_much_more(
+    kina: Kina, pool: Path, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = kina("dedup", pool, "--memory", "1")
+    assert done.exit_code == 2
+    assert "too little memory" in done.stderr
+    assert "engine.memory_mb by" in done.stderr

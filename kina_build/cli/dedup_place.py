@@ -1,0 +1,69 @@
+"""Where the vectors of a pool lie and are compared: in memory, in files, on Ray."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kina_build.cli.command import Run
+
+if TYPE_CHECKING:
+    from kina_build.config import DedupRules, EngineRules
+    from kina_build.dedup.find import Corpus, Scan
+
+
+def work_folder(output: Path) -> Path:
+    """Return the folder beside an output in which a large run keeps what it can go on from."""
+    from kina_build.jsonl import STREAM
+
+    return Path("dedup.work") if output == STREAM else output.with_name(f"{output.name}.work")
+
+
+@dataclass(frozen=True)
+class Place:
+    """The engine's settings, and the folder for what does not fit in memory."""
+
+    rules: EngineRules
+    folder: Path
+
+    def room(self, items: int, rules: DedupRules) -> int:
+        """Return how many bytes vectors may take here: none where Ray has parts to share out."""
+        from kina_build.dedup.memory import spare_bytes
+
+        return 0 if self.rules.kind == "ray" and items > rules.block_rows else spare_bytes(self.rules)
+
+    def tell(self, run: Run, corpus: Corpus) -> None:
+        """Say where the vectors are, when that is not what one might think."""
+        from kina_build.dedup.vectorfiles import VectorFiles
+
+        if isinstance(corpus.vectors, VectorFiles):
+            run.console.say(f"{len(corpus.vectors)} vectors are compared from files in {self.folder}")
+        elif self.rules.kind == "ray":
+            run.console.say("the pool is one block (dedup.block_rows): compared in this process, not on Ray")
+
+    @contextmanager
+    def scanning(self, corpus: Corpus) -> Iterator[Scan]:
+        """Open the engine and give the function that finds close pairs on it."""
+        from kina_build.dedup.blocks import pairs_in_files
+        from kina_build.dedup.memory import part_bytes
+        from kina_build.dedup.scan import pairs_above
+        from kina_build.dedup.vectorfiles import VectorFiles
+        from kina_build.engine import open_engine
+
+        if isinstance(corpus.vectors, VectorFiles):
+            with open_engine(self.rules) as engine:
+                memory = part_bytes(self.rules, engine.workers)
+                yield partial(pairs_in_files, folder=self.folder, part_bytes=memory, run=engine.map)
+        else:
+            with open_engine(self.rules.model_copy(update={"kind": "local"})) as engine:
+                yield partial(pairs_above, run=engine.map)
+
+    def clear(self) -> None:
+        """Drop what a stopped run would have gone on from: the work is done."""
+        if self.folder.is_dir():
+            shutil.rmtree(self.folder)
