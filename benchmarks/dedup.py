@@ -1,7 +1,8 @@
 """All pairs above a cosine: kina's bounded scan against a plain numpy product and semhash.
 
     python -m benchmarks.dedup                      # 10,000 and 100,000 vectors
-    python -m benchmarks.dedup --million            # and 1,000,000, the scan alone
+    python -m benchmarks.dedup --million            # and 1,000,000, in memory and from files
+    python -m benchmarks.dedup --across 1000000     # a corpus searched exactly and by FAISS
     python -m benchmarks.dedup --vectors mine.npy   # from vectors of your own
 
 Vectors are real ones of MMLU-Redux (encoded once, kept in the cache), made more by mixing:
@@ -17,6 +18,7 @@ import argparse
 import multiprocessing
 import os
 import resource
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,13 +26,22 @@ from typing import Any
 
 import numpy as np
 
-from kina_build.config import DedupRules
-from kina_build.dedup.scan import pairs_above
+from kina_build.config import DedupRules, EngineRules
+from kina_build.dedup.blocks import pairs_in_files
+from kina_build.dedup.neighbours import build_inverted_file, scan_across, search
+from kina_build.dedup.scan import Pairs, pairs_above
+from kina_build.dedup.vectorfiles import open_vectors, write_vectors
+from kina_build.engine import open_engine
 
 DATA = Path(os.environ.get("KINA_SHARED_DATA", "../shared/data")) / "mcq" / "mmlu_redux"
 THRESHOLD = 0.9
 TEXTS = 2000
+QUERIES = 2000
+PART_BYTES = 300_000_000
+"""What each thread may take where vectors are read from files."""
+THREADS = int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
 
+RULES = DedupRules(pair_limit=100_000_000)
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 Found = set[tuple[int, int]]
 Outcome = tuple[float, float, float, Found]
@@ -43,15 +54,18 @@ def main() -> None:
     )
     parser.add_argument("--sizes", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--million", action="store_true")
+    parser.add_argument("--across", type=int, default=0, metavar="N")
     parser.add_argument("--vectors", type=Path)
     arguments = parser.parse_args()
     real = np.load(arguments.vectors) if arguments.vectors else encode_texts()
     print(f"{len(real)} real vectors, {share(real):.2f} of their length in 64 axes; threshold {THRESHOLD}")
-    print(f"threads: {os.environ.get('OMP_NUM_THREADS', 'all')}")
+    print(f"threads: {THREADS}")
     for size in arguments.sizes:
         compare(expand(real, size), {"kina scan": scan, "numpy product": product, "semhash": semhash})
     if arguments.million:
-        compare(expand(real, 1_000_000), {"kina scan": scan})
+        compare(expand(real, 1_000_000), {"kina scan": scan, "kina, files": scan_files})
+    if arguments.across:
+        compare_across(expand(real, arguments.across))
 
 
 def encode_texts() -> Vectors:
@@ -95,7 +109,22 @@ def share(vectors: Vectors) -> float:
 
 
 def scan(vectors: Vectors) -> Found:
-    pairs = pairs_above(vectors, THRESHOLD, DedupRules(pair_limit=100_000_000))
+    with open_engine(EngineRules(workers=THREADS)) as engine:
+        return rows_of(pairs_above(vectors, THRESHOLD, RULES, run=engine.map))
+
+
+def scan_files(vectors: Vectors) -> Found:
+    """Write shards, let go of the vectors, and compare the shards block by block."""
+    with tempfile.TemporaryDirectory() as folder, open_engine(EngineRules(workers=THREADS)) as engine:
+        shards = range(0, len(vectors), 50_000)
+        paths = [Path(folder) / f"{start}.npy" for start in shards]
+        for start, path in zip(shards, paths, strict=True):
+            write_vectors(path, vectors[start : start + 50_000])
+        place = {"folder": Path(folder) / "work", "part_bytes": PART_BYTES, "run": engine.map}
+        return rows_of(pairs_in_files(open_vectors(paths), THRESHOLD, RULES, **place))
+
+
+def rows_of(pairs: Pairs) -> Found:
     return set(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
 
 
@@ -142,6 +171,30 @@ def compare(vectors: Vectors, methods: dict[str, Callable[[Vectors], Found]]) ->
         spent = f"{wall:>9.1f}{cpu:>9.1f}{peak:>9.0f}"
         figures = f"{len(found):>10,}{recall:>8.4f}{cpu / ours[0]:>11.2f}"
         print(f"{name:<15}{spent}{figures}", flush=True)
+
+
+def compare_across(corpus: Vectors) -> None:
+    """Search near copies of some vectors: all of a corpus, and the likeliest lists of an inverted file."""
+    rng = np.random.default_rng(1)
+    queries = corpus[rng.integers(0, len(corpus), QUERIES)]
+    queries = queries + 0.3 * corpus[rng.integers(0, len(corpus), QUERIES)]
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    print(f"\n{QUERIES:,} queries in {len(corpus):,} vectors, threshold {THRESHOLD}")
+    started = time.process_time()
+    exact = rows_of(scan_across(queries, corpus, THRESHOLD, RULES))
+    print(f"exact: {time.process_time() - started:.1f} CPU s, {len(exact):,} pairs")
+    for wanted in (0.9, 0.99):
+        started = time.process_time()
+        inverted = build_inverted_file(corpus, DedupRules(ivf_recall=wanted))
+        built = time.process_time()
+        found = rows_of(search(inverted, queries, THRESHOLD))
+        searched = time.process_time()
+        print(
+            f"FAISS inverted file for recall {wanted}: {built - started:.1f} CPU s to build, "
+            f"{searched - built:.1f} to search {inverted.searched} of {inverted.lists} lists; nearest found "
+            f"{inverted.recall:.3f}, pairs found {len(found & exact) / max(1, len(exact)):.4f}",
+            flush=True,
+        )
 
 
 def measured(method: Callable[[Vectors], Found], vectors: Vectors) -> Outcome | str:

@@ -37,6 +37,8 @@ RECALL_QUERIES = 200
 POINTS_A_LIST = 64
 """Vectors an inverted file is trained on for each of its lists; FAISS asks for 39 at least."""
 
+TRAINING_ROUNDS = 10
+
 
 @dataclass(frozen=True)
 class InvertedFile:
@@ -131,6 +133,7 @@ def build_inverted_file(vectors: Vectors, rules: DedupRules = DedupRules()) -> I
     lists = max(1, int(2 * math.sqrt(len(rows))))
     index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, lists, faiss.METRIC_INNER_PRODUCT)
     index.cp.max_points_per_centroid = POINTS_A_LIST
+    index.cp.niter = TRAINING_ROUNDS
     index.train(rows)
     index.add(rows)
     recall = _widen(index, rows, rules.ivf_recall)
