@@ -31,6 +31,9 @@ CUED = re.compile(
 )
 """Letters behind a word that says they are options."""
 
+CUES = ("option", "answer", "choice", "alternative")
+"""The beginnings of those words."""
+
 PAIRED = re.compile(
     rf"\W*(?i:both|neither|either|only)\s+(?P<list>{_LETTERS})(?:\s+(?:only|are|is)\b.*|\s+above)?\W*"
 )
@@ -57,18 +60,15 @@ LETTER = re.compile(r"\b[A-Z]\b")
 def find_doubt(item: Item) -> str:
     """Say which letter of an item may or may not name an option; empty where none is in doubt."""
     keys = {option.key for option in item.options}
-    if CUED.search(item.question):
+    if _is_cued(item.question):
         return "the question names options by letter"
-    own_letters = bool(LABELLED.search(item.question)) or any(
-        ROMAN.search(text) for text in (item.question, *(option.answer for option in item.options))
-    )
     for option in item.options:
         named = _named(option.answer)
         if not named or not named <= keys:
             continue
         if BARE.fullmatch(option.answer):
             return f"option {option.key} is bare letters"
-        if own_letters or option.key in named:
+        if option.key in named or _has_own_letters(item):
             return f"option {option.key} names letters that may be the question's own"
     explanations = (item.explanation, *(option.explanation for option in item.options))
     if any(_doubtful(text) & keys for text in explanations if text):
@@ -92,6 +92,18 @@ def rename(text: str, renamed: Mapping[str, str]) -> str:
         return found[0][:start] + letters + found[0][end:]
 
     return (PAIRED if PAIRED.fullmatch(text) else CUED).sub(carry, text)
+
+
+def _is_cued(question: str) -> bool:
+    """Tell whether a question names options by letter; looking for the words first is quick."""
+    folded = question.casefold()
+    return any(map(folded.__contains__, CUES)) and CUED.search(question) is not None
+
+
+def _has_own_letters(item: Item) -> bool:
+    """Tell whether an item has letters that name other things than options."""
+    texts = (item.question, *(option.answer for option in item.options))
+    return LABELLED.search(item.question) is not None or any(map(ROMAN.search, texts))
 
 
 def _named(answer: str) -> set[str]:

@@ -1,0 +1,83 @@
+"""What the release's commands print for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from kina_build.cli.console import Console
+
+SHOWN_IDS = 10
+"""Items named on the terminal before the rest is only counted."""
+
+
+def show_export(report: dict[str, Any], console: Console) -> None:
+    """Print what was released, what was withheld and what was let pass."""
+    console.line(f"{report['items']} items, version {report['version']}, in {report['release']}/")
+    rows = [
+        [
+            split,
+            count["items"],
+            len(count["by_path"]),
+            count["chance"],
+            "private" if count["private"] else "open",
+        ]
+        for split, count in report["splits"].items()
+    ]
+    console.table("splits", ["split", "items", "paths", "chance", "answers"], rows)
+    reasons = Counter(one["reason"].partition(":")[0] for one in report["withheld"])
+    if reasons:
+        told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+        console.line(f"withheld {len(report['withheld'])} items: {told}")
+    for one in report["exemptions"]:
+        console.line(f"let pass {one['rule']} ({one['message']}): {one['reason']}")
+    kept = report["letters"]["kept"]
+    if kept:
+        console.line(f"{len(kept)} items keep their own letters: {_ids(list(kept))}")
+    if report["difference"]:
+        console.line(_changes(report["difference"]))
+    if report["answers"]:
+        console.line(f"private answers: {report['answers']} (keep it out of what you publish)")
+
+
+def show_blocked(report: dict[str, Any], console: Console) -> None:
+    """Print which gates stopped the export."""
+    console.line(f"nothing written: {len(report['gates'])} gates stopped {report['items']} items")
+    rows = [
+        [gate["rule"], len(gate["items"]) or "all", gate["message"], _ids(list(gate["items"]))]
+        for gate in report["gates"]
+    ]
+    console.table("gates", ["rule", "items", "what", "which"], rows)
+    console.say("hint: mend or withdraw the items, or let a gate pass with --allow RULE='reason'")
+
+
+def show_diff(report: dict[str, Any], console: Console) -> None:
+    """Print what changed, and what it does to the version."""
+    old, new = report["old"]["version"], report["new"]["version"]
+    console.line(f"{old} -> {new}: {_changes(report)}")
+    if not report["version_says_enough"]:
+        console.line(f"the new version should be {report['least_version']} or above")
+    kinds = ("changed_key", "changed_text", "changed_options", "changed_details", "moved", "added", "removed")
+    rows = [[kind.replace("_", " "), len(report[kind]), _ids(list(report[kind]))] for kind in kinds]
+    console.table("changes", ["what", "items", "which"], [row for row in rows if row[1]])
+
+
+def show_verify(report: dict[str, Any], console: Console) -> None:
+    """Print what is not as the release says."""
+    state = "as it says" if report["ok"] else f"{len(report['faults'])} faults"
+    console.line(f"{report['release']}, version {report['version']}, {report['items']} items: {state}")
+    if report["faults"]:
+        rows = [[f["check"], f["message"], _ids(f["item_ids"])] for f in report["faults"]]
+        console.table("faults", ["check", "what", "which"], rows)
+    for one in report["exemptions"]:
+        console.line(f"let pass at export: {one['rule']} ({one['message']}): {one['reason']}")
+
+
+def _changes(difference: dict[str, Any]) -> str:
+    scores = "comparable" if difference["scores_comparable"] else "not comparable"
+    return f"{difference['bump']} change, scores {scores}"
+
+
+def _ids(ids: list[str]) -> str:
+    more = f" and {len(ids) - SHOWN_IDS} more" if len(ids) > SHOWN_IDS else ""
+    return ", ".join(ids[:SHOWN_IDS]) + more
