@@ -31,7 +31,9 @@ def contamination(
     against: Annotated[
         list[Path],
         typer.Option(
-            "--against", help="Another corpus: a pool, any file `kina import` reads, or .txt; repeatable."
+            "--against",
+            help="Another corpus: a pool, a release folder, any file or folder `kina import` reads, or .txt; "
+            "repeatable.",
         ),
     ],
     output: Output = Path("contamination.json"),
@@ -46,7 +48,8 @@ def contamination(
 
     Each hit tells how it was found: exact, folded (same stem, options and key after
     folding), near (cosine, decided by evidence as in dedup) or by runs of 13 tokens.
-    A .txt file is cut at blank lines. Leaves with 1 when an item is contaminated.
+    A .txt file is cut at blank lines. Rows of a corpus that are no complete questions are
+    compared all the same: without a key, or as text. Leaves with 1 when an item is contaminated.
     """
     rules = resolve(run, encoder=encoder, threshold=threshold, unknown_limit=unknown_limit)
     stage = run.stage(
@@ -59,13 +62,16 @@ def contamination(
     if stage.up_to_date():
         return
     from kina_build.dedup.contamination import find_contamination
-    from kina_build.dedup.corpora import name_corpora, read_texts
+    from kina_build.dedup.corpora import name_corpora, read_questions, read_texts
     from kina_build.dedup.embedding import load_encoder
     from kina_build.dedup.records import dump_rows
     from kina_build.jsonl import write_text
 
-    items = read_texts(pool)
+    items = read_questions(pool)
     corpora = {name: read_texts(path) for name, path in name_corpora(against).items()}
+    for name, corpus in corpora.items():
+        if corpus.unread:
+            run.console.warn(f"{name}: {corpus.unread} rows hold no text and are not compared")
     loaded = load_encoder(rules.encoder, rules) if near else None
     with run.console.progress("encoding") as progress:
         result = find_contamination(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
 from kina_build.dedup.candidates import RowPair
+from kina_build.dedup.corpora import Texts
 from kina_build.dedup.embedding import embed
 from kina_build.dedup.encoders import Encoder
 from kina_build.dedup.evidence import Evidence, compare
@@ -68,6 +69,8 @@ class Contamination(Record):
     hits: tuple[Hit, ...]
     corpora: dict[str, int]
     """Texts of each corpus."""
+    unread: dict[str, int]
+    """Rows of a corpus that hold no text, where there are any."""
     counts: dict[str, int]
     """Hits by finding."""
     encoder: str
@@ -88,7 +91,7 @@ class Side:
 
 def find_contamination(
     pool: Sequence[Item],
-    corpora: Mapping[str, Sequence[Item]],
+    corpora: Mapping[str, Texts],
     encoder: Encoder | None,
     rules: DedupRules = DedupRules(),
     *,
@@ -99,7 +102,7 @@ def find_contamination(
 
     Args:
         pool: items with unique ids.
-        corpora: other texts by the corpus's name.
+        corpora: what else there is, by name.
         encoder: for near copies; None compares letters only.
         rules: threshold and limits.
         cache: file of kept vectors.
@@ -114,8 +117,8 @@ def find_contamination(
     vectorise = _vectoriser(encoder, rules, cache, on_progress) if encoder else None
     hits: list[Hit] = []
     recalls = [1.0]
-    for name, texts in sorted(corpora.items()):
-        others = tuple(sorted(texts, key=lambda item: item.item_id))
+    for name, corpus in sorted(corpora.items()):
+        others = tuple(sorted(corpus.items, key=lambda item: item.item_id))
         found, recall = _search(name, (items, others), vectorise, rules)
         hits += found
         recalls.append(recall)
@@ -128,7 +131,8 @@ def find_contamination(
         review=tuple(sorted(doubtful)),
         clean=len(items) - len(worst["contaminated"]) - len(doubtful),
         hits=tuple(hits),
-        corpora={name: len(texts) for name, texts in sorted(corpora.items())},
+        corpora={name: len(corpus.items) for name, corpus in sorted(corpora.items())},
+        unread={name: corpus.unread for name, corpus in sorted(corpora.items()) if corpus.unread},
         counts=dict(sorted(Counter(hit.finding for hit in hits).items())),
         encoder=encoder.name if encoder else "",
         revision=encoder.revision if encoder else "",
@@ -159,7 +163,7 @@ def _search(
     for row, other in sorted({*cosines, *overlaps, *lexical_matches(here, there, common)}):
         left, right = here.readings[row], there.readings[other]
         evidence = compare(left, right, cosines.get((row, other)), common, rules)
-        judged = _judge(evidence, overlaps.get((row, other)), rules)
+        judged = _judge(evidence, overlaps.get((row, other)), rules, plain=not right.options)
         if judged is not None:
             hits.append(
                 _hit((left.item_id, name, right.item_id), evidence, judged, overlaps.get((row, other)))
@@ -202,22 +206,37 @@ def _near(
     return dict(zip(pairs, near.cosines.tolist(), strict=True)), recall
 
 
-def _judge(evidence: Evidence, overlap: Overlap | None, rules: DedupRules) -> tuple[Finding, Verdict] | None:
-    """Let the worse of verdict and shared runs count; siblings share most of their text by nature."""
+def _judge(
+    evidence: Evidence, overlap: Overlap | None, rules: DedupRules, *, plain: bool
+) -> tuple[Finding, Verdict] | None:
+    """Let the worse of verdict and shared runs count; siblings share most of their text by nature.
+
+    Args:
+        evidence: of the two texts.
+        overlap: the runs of tokens they share.
+        rules: from which share of runs a question has leaked.
+        plain: the other text has no options, so it cannot be another question with this stem.
+    """
     verdict = judge(evidence, rules)
-    if verdict.status in {"duplicate", "conflict"}:
+    if verdict.status in {"duplicate", "conflict"} or _stands_without_key(evidence, verdict):
         return "contaminated", verdict
     if verdict.status in {"template_sibling", "same_passage"}:
         return verdict.status, verdict
     if overlap is not None:
         reason = f"{overlap.share:.0%} of its runs of tokens stand there"
-        other_question = verdict.status == "distinct"
+        other_question = verdict.status == "distinct" and not plain
         leaked = overlap.share >= rules.ngram_share and not other_question
         worse: Finding = "contaminated" if leaked else "review"
         if other_question:
             reason += f"; {verdict.reason}"
         return worse, Verdict("review", "ngram", reason)
     return ("review", verdict) if verdict.status == "review" else None
+
+
+def _stands_without_key(evidence: Evidence, verdict: Verdict) -> bool:
+    """Tell whether stem and options stand there: a corpus need not know the answer to give them away."""
+    common = evidence.generic_stem and not evidence.telling
+    return verdict.rule == "key" and evidence.gold == "unknown" and not common
 
 
 def _hit(

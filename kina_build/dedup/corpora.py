@@ -1,29 +1,56 @@
-"""Other corpora: anything that can be imported, and plain text."""
+"""Other corpora: whatever can be imported, release folders, and plain text.
+
+A corpus is looked through for questions that stand in it, so nothing of it is refused
+for being no good question: a row without a key keeps its options, a row whose options
+cannot be told, or that asks for a free answer, is compared as text. Only what holds no
+text at all is left out, and counted.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kina_build.errors import InputError, RowErrors, RowFault, UsageError
-from kina_build.items.intake import is_pool, read_items
-from kina_build.items.model import Item
+from kina_build.items.arrowrows import find_data_files
+from kina_build.items.assemble import Draft, draft_items
+from kina_build.items.columns import find_columns
+from kina_build.items.intake import assign_ids, is_pool, read_items, read_raw
+from kina_build.items.model import Item, content_id
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import STREAM, read_text
+from kina_build.items.rawfile import RawFile, look_up, unwrap
+from kina_build.jsonl import STREAM, read_bytes, read_text
+
+RELEASE = "release.json"
+"""The file by which a folder that `kina export` wrote is known; it names the splits."""
+
+TEXT_COLUMNS = ("text", "content")
+"""Where corpora of plain texts keep them."""
 
 
-def read_texts(path: Path) -> list[Item]:
-    """Read a pool, any file of questions, or a .txt file cut at its blank lines.
+@dataclass(frozen=True)
+class Texts:
+    """Texts to be compared with, and how many rows held none."""
+
+    items: tuple[Item, ...]
+    """With unique ids; FILE:ID where there are several files."""
+    unread: int = 0
+
+
+def read_questions(path: Path) -> list[Item]:
+    """Read what shall be checked: a pool, a release folder, or any file of questions.
 
     Raises:
         InputError: missing, empty or unreadable file.
         RowErrors: rows that are no questions.
     """
-    if path.suffix.lower() == ".txt":
-        return _paragraphs(path)
     if path == STREAM or is_pool(path):
         return read_pool(path)
+    if (path / RELEASE).is_file() or path.suffix.lower() == ".txt":
+        return list(read_texts(path).items)
     result = read_items(path)
     if result.rejects:
         faults = [RowFault(str(path), reject.line or 1, reject.message) for reject in result.rejects]
@@ -33,13 +60,37 @@ def read_texts(path: Path) -> list[Item]:
     return list(result.items)
 
 
-def name_corpora(paths: Sequence[Path]) -> dict[str, Path]:
-    """Name each corpus by its file.
+def read_texts(path: Path) -> Texts:
+    """Read a corpus: a pool, any file of questions or texts, a folder of such, a release, a .txt file.
 
     Raises:
-        UsageError: two files of one name.
+        InputError: missing or empty file, no column that holds a question, or no text at all.
     """
-    named = {path.name: path for path in paths}
+    if path == STREAM:
+        return Texts(tuple(read_pool(path)))
+    if not path.is_dir():
+        texts = _read_file(path)
+    else:
+        files = _splits(path) if (path / RELEASE).is_file() else find_data_files(path)
+        parts = {file: _read_file(file) for file in files}
+        items = [
+            item if len(parts) == 1 else item.model_copy(update={"item_id": f"{file.stem}:{item.item_id}"})
+            for file, part in parts.items()
+            for item in part.items
+        ]
+        texts = Texts(_with_unique_ids(items), sum(part.unread for part in parts.values()))
+    if not texts.items:
+        raise InputError(f"{path}: holds no text")
+    return texts
+
+
+def name_corpora(paths: Sequence[Path]) -> dict[str, Path]:
+    """Name each corpus by its file or folder.
+
+    Raises:
+        UsageError: two of one name.
+    """
+    named = {path.resolve().name if path != STREAM else path.name: path for path in paths}
     if len(named) < len(paths):
         raise UsageError(
             "two corpora have the same file name", hint="rename one: hits name their corpus by it"
@@ -47,10 +98,73 @@ def name_corpora(paths: Sequence[Path]) -> dict[str, Path]:
     return named
 
 
+def _read_file(path: Path) -> Texts:
+    if path.suffix.lower() == ".txt":
+        return Texts(tuple(_paragraphs(path)))
+    if is_pool(path):
+        return Texts(tuple(read_pool(path)))
+    raw = unwrap(read_raw(read_bytes(path), path.name, path.suffix.lower()))
+    # rows are numbered: all rows of one JSON document may stand on one line
+    numbered = tuple(replace(row, line=number) for number, row in enumerate(raw.rows))
+    if (column := _text_column(raw)) is not None:
+        texts = _as_texts(raw, column)
+        return Texts(_with_unique_ids(texts), len(raw.rejects) + len(raw.rows) - len(texts))
+    made = draft_items(replace(raw, rows=numbered))
+    refused = {reject.line: reject.reason for reject in made.rejects}
+    keyless = [row for row in numbered if refused.get(row.line) == "no_key"]
+    found = [*(draft.item for draft in made.drafts), *_without_key(replace(raw, rows=tuple(keyless)))]
+    others = tuple(row for row in numbered if row.line in refused.keys() - {row.line for row in keyless})
+    texts = _as_texts(replace(raw, rows=others), find_columns(raw, {}).fields["question"])
+    unread = len(raw.rejects) + len(raw.rows) - len(found) - len(texts)
+    return Texts(_with_unique_ids([*found, *texts]), unread)
+
+
+def _without_key(file: RawFile) -> list[Item]:
+    """Read questions that give no key, as a private split does: a made-up one is put in and taken out."""
+    if not file.rows:
+        return []
+    rows = tuple(replace(row, values={**row.values, "answer": "A"}) for row in file.rows)
+    made = draft_items(replace(file, rows=rows))
+    return [draft.item.model_copy(update={"correct_answer": ""}) for draft in made.drafts]
+
+
+def _text_column(file: RawFile) -> str | None:
+    """Return the column of a corpus of plain texts; None where a column holds questions."""
+    if "question" in find_columns(file, {}).fields:
+        return None
+    return next((column for column in TEXT_COLUMNS if column in file.columns), None)
+
+
+def _as_texts(file: RawFile, column: str) -> list[Item]:
+    """Take one cell of each row as it stands: a question's options and all."""
+    texts = [look_up(row.values, column) for row in file.rows]
+    return [
+        _text(content_id(text, [], "", None), text)
+        for text in texts
+        if isinstance(text, str) and text.strip()
+    ]
+
+
+def _text(item_id: str, text: str) -> Item:
+    return Item(item_id=item_id, question=text, options=(), correct_answer="")
+
+
+def _with_unique_ids(items: Sequence[Item]) -> tuple[Item, ...]:
+    """Count ids up that stand on several rows; which row gets which does not depend on their order."""
+    unique, _ = assign_ids([Draft(item, "", 0, own_id=False) for item in items])
+    return tuple(unique)
+
+
+def _splits(folder: Path) -> list[Path]:
+    try:
+        splits = sorted(json.loads((folder / RELEASE).read_bytes())["counts"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(
+            f"{folder / RELEASE}: names no splits", hint="`kina verify` checks a release"
+        ) from None
+    return [folder / f"{split}.jsonl" for split in splits]
+
+
 def _paragraphs(path: Path) -> list[Item]:
     texts = [text.strip() for text in re.split(r"\n\s*\n", read_text(path).replace("\r\n", "\n"))]
-    return [
-        Item(item_id=f"{path.stem}:{number}", question=text, options=(), correct_answer="")
-        for number, text in enumerate(texts, start=1)
-        if text
-    ]
+    return [_text(f"{path.stem}:{number}", text) for number, text in enumerate(texts, start=1) if text]
