@@ -211,6 +211,11 @@ class SupportRules(Section):
     """Cosine that scores 0; MiniLM puts 92 % of item-anchor pairs of unlike domains below it."""
     cosine_ceiling: float = Field(default=0.70, ge=-1, le=1)
     """Cosine that scores 1; MiniLM puts 10 % of items' best anchors of the demo above it."""
+    scale: int = Field(default=1000, ge=1, le=1_000_000)
+    """Levels a unit of score, as --scale: up to 255 a score takes one byte, up to 65535 two, else four."""
+    part_items: int = Field(default=100_000, ge=1)
+    """Items of one part where support is written as a folder of parts: its vectors and scores are what
+    is in memory at a time (230 MB at 384 dimensions and 100 anchors)."""
     prefilter_anchors: int = Field(default=24, ge=0)
     """Anchors, nearest by embedding, that a judge is asked about for each item; 0: all of them."""
     prefilter_items: int = Field(default=10, ge=0)

@@ -11,9 +11,15 @@ from kina_build.cli import options
 from kina_build.cli.command import Run, command
 from kina_build.cli.support_adapters import ADAPTERS, Choice, Method, estimate
 from kina_build.cli.support_page import show_estimate, show_sheets, show_support
+from kina_build.cli.support_parts import check_parts, is_folder, score_in_parts, tell_place
 
 AnchorFile = Annotated[Path, typer.Option("--anchors", help="Anchors, as `kina anchors` writes them.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="The support.npz to write.")]
+Output = Annotated[
+    Path,
+    typer.Option(
+        "--output", "-o", help="The support.npz to write; a name without .npz: a folder of such parts."
+    ),
+]
 How = Annotated[Method, typer.Option("--method", help="Where scores come from.")]
 EncoderName = Annotated[
     str | None,
@@ -49,6 +55,15 @@ AllowUnjudged = Annotated[
     float | None,
     typer.Option(
         "--allow-unjudged", min=0, max=1, help="judge: share of items that may be left out unrated."
+    ),
+]
+Scale = Annotated[
+    int | None,
+    typer.Option(
+        "--scale",
+        min=1,
+        max=1_000_000,
+        help="Levels a unit of score; up to 255 a score takes one byte. Default: support.scale.",
     ),
 ]
 MaxCalls = Annotated[int | None, typer.Option("--max-calls", min=0, help="judge: stop after so many calls.")]
@@ -96,9 +111,11 @@ def support(
     pair_labels: PairLabels = None,
     signatures: Signatures = None,
     details: Details = None,
+    scale: Scale = None,
     draw: Draw = None,
     seed: options.Seed = 0,
     compare: Compare = None,
+    engine: options.Engine = None,
     dry_run: options.DryRun = False,
 ) -> None:
     """Score how much each item shows of each anchor, in [0, 1], into one support matrix.
@@ -108,6 +125,11 @@ def support(
     no model calls), judge (a model rates 0 to 4 with quoted evidence), ratings (a file made
     elsewhere), bank (the paper's reference bank: the items' own well-aligned peers take the
     anchors' place, calibrated on labels).
+
+    A name that does not end in .npz is a folder: the matrix is written in parts of
+    support.part_items items, one at a time, and a run that is stopped goes on from the parts
+    it finished (embedding and ratings). With --engine ray, parts and judge calls are made by
+    the workers of a cluster, all of which must see the output's folder.
     """
     choice = Choice(
         run=run,
@@ -128,10 +150,16 @@ def support(
         item_labels=item_labels,
         pair_labels=pair_labels,
         details=details,
+        scale=scale,
         seed=seed,
+        engine=run.engine_rules(engine),
     )
+    in_parts = is_folder(output)
     if not draw:
         choice.check()
+    if in_parts and not (draw or dry_run):
+        check_parts(choice, compare)
+    tell_place(choice, output)
     stage = run.stage(
         "support",
         inputs=[path for path in (pool, anchors, compare, *choice.files()) if path],
@@ -156,14 +184,14 @@ def support(
     if dry_run:
         run.report(estimate(choice, items, targets), show_estimate)
         return
-    outcome = ADAPTERS[method](choice, items, targets)
     findings = [finding.model_dump() for finding in compare_domains(targets, items)]
-    report = {
-        "method": method.value,
-        **describe_support(outcome.matrix),
-        "findings": findings,
-        **outcome.report,
-    }
+    head = {"method": method.value, "findings": findings}
+    if in_parts:
+        report, models = score_in_parts(choice, items, targets, output)
+        stage.finish(head | report, packages=["numpy"], models=models)
+        return
+    outcome = ADAPTERS[method](choice, items, targets)
+    report = {**head, **describe_support(outcome.matrix), **outcome.report}
     if compare:
         report["compared"] = compare_support(outcome.matrix, read_support(compare))
     outcome.write_more()

@@ -15,7 +15,8 @@ from kina_build.cli.command import Run
 
 if TYPE_CHECKING:
     from kina_build.chat import ChatReply
-    from kina_build.config import SupportRules
+    from kina_build.config import EngineRules, SupportRules
+    from kina_build.dedup.encoders import Encoder
     from kina_build.items.model import Item
     from kina_build.support.anchors import Anchor
     from kina_build.support.embedding import Embed
@@ -54,13 +55,17 @@ class Choice:
     item_labels: Path | None
     pair_labels: Path | None
     details: Path | None
+    scale: int | None
     seed: int
+    engine: EngineRules
 
     @property
     def rules(self) -> SupportRules:
         """Return the settings, with what the flags say."""
-        given = {} if self.allow_unjudged is None else {"unjudged_limit": self.allow_unjudged}
-        return self.run.settings.support.model_copy(update=given)
+        given = {"unjudged_limit": self.allow_unjudged, "scale": self.scale}
+        return self.run.settings.support.model_copy(
+            update={key: value for key, value in given.items() if value is not None}
+        )
 
     def params(self) -> dict[str, Any]:
         """Return what shapes the result, for the manifest."""
@@ -190,12 +195,12 @@ def _completing(choice: Choice) -> Iterator[Callable[..., list[ChatReply]]]:
     """Give what answers requests: one process with many open calls, or batches on a cluster."""
     from kina_build.chat import complete, complete_batches
 
-    if choice.run.settings.engine.kind == "local":
+    if choice.engine.kind == "local":
         yield complete
         return
     from kina_build.engine import open_engine
 
-    with open_engine(choice.run.settings.engine) as engine:
+    with open_engine(choice.engine) as engine:
         yield partial(complete_batches, engine=engine)
 
 
@@ -244,24 +249,46 @@ def estimate(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor]) -
 
 def load_embedder(choice: Choice) -> tuple[Embed, str]:
     """Return texts-to-vectors, with the cache and a progress bar, and the encoder's revision."""
-    from kina_build.dedup.embedding import embed, load_encoder, unknown_rate
-    from kina_build.dedup.vectorcache import default_cache
-    from kina_build.errors import Refusal
+    from kina_build.dedup.embedding import load_encoder
 
-    rules = choice.run.settings.dedup
-    encoder = load_encoder(choice.encoder, rules)
+    encoder = load_encoder(choice.encoder, choice.run.settings.dedup)
+    embed = embedder(choice, encoder)
 
     def work(texts: Sequence[str]) -> Any:
-        rate = unknown_rate(texts, encoder, rules.unknown_sample)
-        if rate > rules.unknown_limit:
-            raise Refusal(
-                f"encoder {encoder.name!r} does not know {rate:.1%} of the tokens",
-                hint="take a multilingual one, such as --encoder use-multilingual-v3",
-            )
+        refuse_unknown(texts, encoder, choice)
+        return embed(texts)
+
+    return work, encoder.revision
+
+
+def embedder(choice: Choice, encoder: Encoder) -> Embed:
+    """Return texts-to-vectors, with the cache and a progress bar."""
+    from kina_build.dedup.embedding import embed
+    from kina_build.dedup.vectorcache import default_cache
+
+    def work(texts: Sequence[str]) -> Any:
         with choice.run.console.progress("embedding") as on_progress:
             return embed(texts, encoder, choice.cache or default_cache(), on_progress)
 
-    return work, encoder.revision
+    return work
+
+
+def refuse_unknown(texts: Sequence[str], encoder: Encoder, choice: Choice) -> None:
+    """Refuse texts that the encoder cannot read.
+
+    Raises:
+        Refusal: it does not know too many of their tokens.
+    """
+    from kina_build.dedup.embedding import unknown_rate
+    from kina_build.errors import Refusal
+
+    rules = choice.run.settings.dedup
+    rate = unknown_rate(texts, encoder, rules.unknown_sample)
+    if rate > rules.unknown_limit:
+        raise Refusal(
+            f"encoder {encoder.name!r} does not know {rate:.1%} of the tokens",
+            hint="take a multilingual one, such as --encoder use-multilingual-v3",
+        )
 
 
 def by_bank(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor]) -> Outcome:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,15 +24,52 @@ def describe_support(matrix: SupportMatrix) -> dict[str, Any]:
         anchors of the best score, the objective of selecting everything),
         `unsupported_anchors` and `idle_items` (ids, sorted).
     """
-    best = matrix.levels.max(axis=0, initial=0).astype(np.int64)
+    return describe_parts([matrix])
+
+
+def describe_parts(parts: Iterable[SupportMatrix]) -> dict[str, Any]:
+    """Summarise, as `describe_support`, a matrix that is read in parts, at least one.
+
+    Args:
+        parts: in the order of their ids, with the same anchors, weights and scale.
+    """
+    looks = [_look(part) for part in parts]
+    best = np.max([look.best for look in looks], axis=0)
+    first = looks[0]
     return {
-        "items": len(matrix.item_ids),
-        "anchors": len(matrix.anchor_ids),
-        "distribution": _count_bands(matrix),
-        "mean_best": round(int(best @ matrix.weights) / (matrix.scale * int(matrix.weights.sum())), 6),
-        "unsupported_anchors": _named(matrix.anchor_ids, best == 0),
-        "idle_items": _named(matrix.item_ids, matrix.levels.max(axis=1, initial=0) == 0),
+        "items": sum(look.items for look in looks),
+        "anchors": len(first.anchor_ids),
+        "distribution": {name: sum(look.bands[at] for look in looks) for at, (_, name) in enumerate(BANDS)},
+        "mean_best": round(int(best @ first.weights) / (first.scale * int(first.weights.sum())), 6),
+        "unsupported_anchors": _named(first.anchor_ids, best == 0),
+        "idle_items": [item_id for look in looks for item_id in look.idle],
     }
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What a summary needs to know of one part."""
+
+    items: int
+    anchor_ids: tuple[str, ...]
+    weights: NDArray[np.int64]
+    scale: int
+    best: NDArray[np.int64]
+    """Best level of each anchor."""
+    bands: list[int]
+    idle: list[str]
+
+
+def _look(matrix: SupportMatrix) -> _Look:
+    return _Look(
+        items=len(matrix.item_ids),
+        anchor_ids=matrix.anchor_ids,
+        weights=matrix.weights,
+        scale=matrix.scale,
+        best=matrix.levels.max(axis=0, initial=0).astype(np.int64),
+        bands=_count_bands(matrix),
+        idle=_named(matrix.item_ids, matrix.levels.max(axis=1, initial=0) == 0),
+    )
 
 
 def compare_support(one: SupportMatrix, two: SupportMatrix) -> dict[str, Any]:
@@ -58,12 +96,12 @@ def compare_support(one: SupportMatrix, two: SupportMatrix) -> dict[str, Any]:
     }
 
 
-def _count_bands(matrix: SupportMatrix) -> dict[str, int]:
+def _count_bands(matrix: SupportMatrix) -> list[int]:
     edges = [round(edge * matrix.scale) for edge, _ in BANDS]
     counts = np.bincount(matrix.levels.ravel(), minlength=matrix.scale + 1)
     total = np.cumsum(counts)
     upto = [int(total[edge]) for edge in edges]
-    return {name: upto[i] - (upto[i - 1] if i else 0) for i, (_, name) in enumerate(BANDS)}
+    return [upto[i] - (upto[i - 1] if i else 0) for i in range(len(BANDS))]
 
 
 def _named(ids: Sequence[str], wanted: NDArray[np.bool_]) -> list[str]:

@@ -52,6 +52,7 @@ def support_by_embedding(
         [anchor.anchor_id for anchor in columns],
         scores,
         weigh_anchors(columns, rules),
+        scale=rules.scale,
     )
 
 

@@ -125,7 +125,7 @@ def matrix_of_pairs(
     table = np.zeros((len(items), len(anchors)), dtype=np.float64)
     for (item_id, anchor_id), score in scores.items():
         table[row[item_id], column[anchor_id]] = score
-    return build_matrix(list(row), list(column), table, weigh_anchors(anchors, rules))
+    return build_matrix(list(row), list(column), table, weigh_anchors(anchors, rules), scale=rules.scale)
 
 
 def is_quoted(evidence: str, item: Item) -> bool:

@@ -30,7 +30,7 @@ from kina_build.support.cards import Cards, Place, item_features, lay_cards, spl
 from kina_build.support.embedding import Embed
 from kina_build.support.fits import Fits, fit_calibrators
 from kina_build.support.labels import ItemLabel, PairLabel
-from kina_build.support.matrix import SCALE, SupportMatrix, weight_unit
+from kina_build.support.matrix import SupportMatrix, level_type, weight_unit
 from kina_build.support.signatures import Signature
 
 DIFFICULTY = "difficulty"
@@ -138,7 +138,7 @@ def support_by_bank(
         said = "; ".join(f"{name or 'items without a domain'}: {why}" for name, why in sorted(manual.items()))
         raise Refusal(f"every domain is left to manual review ({said}); nothing was written")
     rows = tuple(_list_rows(cards, places, domains))
-    return BankSupport(_lay_matrix(cards, domains), rows, _report(domains, rows, manual, fits))
+    return BankSupport(_lay_matrix(cards, domains, rules.scale), rows, _report(domains, rows, manual, fits))
 
 
 def run_domain(
@@ -204,14 +204,14 @@ def _list_rows(cards: Cards, places: Sequence[Place], domains: Sequence[Domain])
     return [rows[item_id] for item_id in sorted(rows)]
 
 
-def _lay_matrix(cards: Cards, domains: Sequence[Domain]) -> SupportMatrix:
+def _lay_matrix(cards: Cards, domains: Sequence[Domain], scale: int) -> SupportMatrix:
     """Lay out the shortlists against the banks in whole levels; only compared pairs are touched."""
     listed = np.sort(np.concatenate([d.place.rows[np.array(d.reasons) == ""] for d in domains]))
     members = np.concatenate([d.bank for d in domains])
     order = np.argsort(members)
     column = {int(row): place for place, row in enumerate(members[order])}
     weights = np.concatenate([d.mu / len(domains) for d in domains])[order]
-    levels = np.zeros((len(listed), len(members)), dtype=np.uint16)
+    levels = np.zeros((len(listed), len(members)), dtype=level_type(scale))
     for domain in domains:
         at = np.searchsorted(listed, domain.place.rows)
         kept = np.array(domain.reasons) == ""
@@ -219,13 +219,13 @@ def _lay_matrix(cards: Cards, domains: Sequence[Domain]) -> SupportMatrix:
         for k in range(domain.compared.near.shape[1]):
             near = domain.compared.near[:, k]
             use = kept & (near >= 0)
-            levels[at[use], columns[near[use]]] = np.rint(domain.compared.support[use, k] * SCALE)
+            levels[at[use], columns[near[use]]] = np.rint(domain.compared.support[use, k] * scale)
     unit = weight_unit(weights)
     return SupportMatrix(
         item_ids=tuple(cards.ids[row] for row in listed),
         anchor_ids=tuple(cards.ids[row] for row in members[order]),
         levels=levels,
-        scale=SCALE,
+        scale=scale,
         weights=np.rint(weights * unit).astype(np.int64),
         weight_unit=unit,
     )

@@ -41,6 +41,65 @@ def test_a_pool_is_scored_and_what_is_missing_is_said(kina, files):
     assert "items that support nothing: 1 (q3)" in again.stdout
 
 
+def test_a_folder_of_parts_holds_the_same_and_can_be_selected_from(kina, files):
+    line = ("support", "pool.jsonl", "--anchors", "anchors.jsonl", "--cache", "v.sqlite", "--json")
+    (files / "kina.toml").write_text("[support]\npart_items = 2\n")
+    whole = json.loads(kina(*line, "-o", "s.npz").stdout)
+    result = kina(*line, "-o", "parts/")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout) == whole | {"parts": 2}
+    assert "2 parts in parts, 2 of them made now" in result.stderr
+    chosen = [
+        kina("select", "--support", name, "-k", "2", "-o", f"{name}.json") for name in ("s.npz", "parts")
+    ]
+    assert {done.exit_code for done in chosen} == {0}, chosen[1].stderr
+    one, two = (json.loads((files / f"{name}.json").read_text()) for name in ("s.npz", "parts"))
+    assert (one["item_ids"], one["objective"]) == (two["item_ids"], two["objective"])
+    assert "up to date" in kina(*line, "-o", "parts").stderr
+    assert "2 parts in parts, 0 of them made now" in kina(*line, "-o", "parts", "--force").stderr
+    finer = kina(*line, "-o", "parts", "--scale", "100")
+    assert "2 of them made now" in finer.stderr
+    assert all(read_support(path).levels.dtype == "uint8" for path in (files / "parts").glob("*.npz"))
+
+
+def test_ratings_go_in_parts_too(kina, files):
+    (files / "kina.toml").write_text("[support]\npart_items = 1\n")
+    (files / "r.csv").write_text("item_id,anchor_id,score\nq1,u1,1\nq2,u2,.25\n")
+    line = (
+        "support",
+        "pool.jsonl",
+        "--anchors",
+        "anchors.jsonl",
+        "--method",
+        "ratings",
+        "--ratings",
+        "r.csv",
+    )
+    result = kina(*line, "-o", "parts", "--json")
+    assert result.exit_code == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert (report["parts"], report["idle_items"], report["mean_best"]) == (3, ["q3"], 0.625)
+
+
+def test_what_needs_all_scores_at_once_does_not_go_in_parts(kina, files):
+    line = ("support", "pool.jsonl", "--anchors", "anchors.jsonl", "-o", "parts")
+    (files / "r.csv").write_text("item_id,anchor_id,score\nq1,u1,1\n")
+    rated = (*line, "--method", "ratings", "--ratings", "r.csv")
+    assert "--method judge does not write a folder" in kina(*line, "--method", "judge", "--judge", "m").stderr
+    assert "--labels needs all scores at once" in kina(*rated, "--labels", "r.csv").stderr
+    assert "--compare needs all scores at once" in kina(*rated, "--compare", "s.npz").stderr
+    assert not (files / "parts").exists()
+
+
+def test_what_is_not_made_on_a_cluster_says_so(kina, files):
+    result = kina(
+        "support", "pool.jsonl", "--anchors", "anchors.jsonl", "-o", "s.npz", "--cache", "v.sqlite",
+        "--engine", "ray",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert "s.npz is made in this process; parts in a folder are made on Ray" in result.stderr
+
+
 def test_two_runs_are_compared(kina, files):
     line = ("support", "pool.jsonl", "--anchors", "anchors.jsonl", "--cache", "v.sqlite")
     kina(*line, "-o", "one.npz")

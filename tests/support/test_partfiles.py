@@ -1,0 +1,226 @@
+"""Support in a folder of parts: the same scores as in one file, and nothing is made twice."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from kina_build.config import DedupRules, SupportRules
+from kina_build.dedup.embedding import embed
+from kina_build.errors import InputError, UsageError
+from kina_build.items.model import Item
+from kina_build.support.anchors import Anchor
+from kina_build.support.diagnose import describe_parts, describe_support
+from kina_build.support.embedding import support_by_embedding
+from kina_build.support.embeddingparts import (
+    EmbeddingPart,
+    make_embedding_part,
+    make_embedding_part_anew,
+    plan_embedding,
+)
+from kina_build.support.matrix import SupportMatrix, read_support
+from kina_build.support.partfiles import cut_items, make_parts, read_parts, work_folder
+from kina_build.support.parts import open_support
+
+RULES = SupportRules(part_items=3)
+WORDS = ["entropy", "disorder", "heat", "pope", "picasso", "guernica", "torque", "prism"]
+
+
+class Power(Exception):
+    """The power went off."""
+
+
+@pytest.fixture
+def pool(make_item: Callable[..., Item]) -> list[Item]:
+    rng = random.Random(7)
+    items = [
+        make_item(f"q{n:02}", " ".join(rng.choices(WORDS, k=4)), ("heat", "pope"), "A", field="physics")
+        for n in range(10)
+    ]
+    rng.shuffle(items)
+    return items
+
+
+@pytest.fixture
+def anchors(make_anchor: Callable[..., Anchor]) -> list[Anchor]:
+    return [
+        make_anchor("u2", "entropy and disorder", domain="physics"),
+        make_anchor("u1", "guernica", domain="art"),
+        make_anchor("u3", "heat"),
+    ]
+
+
+class Writer:
+    """Write parts by embedding, count them, and stop after some."""
+
+    def __init__(self, encoder: object, anchors: Sequence[Anchor], target: Path) -> None:
+        self.encoder, self.anchors, self.target = encoder, anchors, target
+        self.made: list[str] = []
+
+    def write(
+        self, items: Iterable[Item], stop_after: int | None = None, rules: SupportRules = RULES
+    ) -> tuple[int, int]:
+        self.made = []
+
+        def make(part: EmbeddingPart) -> None:
+            if len(self.made) == stop_after:
+                raise Power
+            make_embedding_part(part, lambda texts: embed(texts, self.encoder))
+            self.made.append(part.path.name)
+
+        plan = plan_embedding(
+            list(items), self.anchors, self.encoder, name="words", encoding=DedupRules(), cache=None,
+            folder=work_folder(self.target), rules=rules,
+        )  # fmt: skip
+        return make_parts(plan, make, self.target)
+
+
+@pytest.fixture
+def writer(words: object, anchors: list[Anchor], tmp_path: Path) -> Writer:
+    return Writer(words, anchors, tmp_path / "support")
+
+
+def same(one: SupportMatrix, two: SupportMatrix) -> bool:
+    return (
+        tuple(one.item_ids) == tuple(two.item_ids)
+        and one.anchor_ids == two.anchor_ids
+        and (one.weights == two.weights).all()
+        and (one.levels[:] == two.levels[:]).all()
+        and (one.scale, one.weight_unit) == (two.scale, two.weight_unit)
+    )
+
+
+def test_a_folder_holds_what_one_file_would(
+    writer: Writer, pool: list[Item], words: object, anchors: list[Anchor]
+) -> None:
+    assert writer.write(pool) == (4, 4)
+    whole = support_by_embedding(pool, anchors, lambda texts: embed(texts, words))
+    assert same(open_support(writer.target, memory_mb=4000), whole)
+    assert [len(part.item_ids) for part in read_parts(writer.target)] == [3, 3, 3, 1]
+    assert describe_parts(read_parts(writer.target)) == describe_support(whole)
+    assert not work_folder(writer.target).exists()
+
+
+def test_a_stopped_run_goes_on_from_the_parts_it_finished(writer: Writer, pool: list[Item]) -> None:
+    with pytest.raises(Power):
+        writer.write(pool, stop_after=2)
+    assert not writer.target.exists()
+    torn = work_folder(writer.target) / "part-00001.npz"
+    torn.with_suffix(".digest").unlink()  # as if the power had gone off before it was written
+    assert writer.write(pool) == (4, 3)
+    assert writer.made == ["part-00001.npz", "part-00002.npz", "part-00003.npz"]
+
+
+def test_only_parts_whose_items_changed_are_made_again(writer: Writer, pool: list[Item]) -> None:
+    writer.write(pool)
+    changed = [
+        item.model_copy(update={"question": "torque"}) if item.item_id == "q04" else item for item in pool
+    ]
+    assert writer.write(changed) == (4, 1)
+    assert writer.made == ["part-00001.npz"]
+    assert writer.write(changed) == (4, 0)
+    assert writer.write(item for item in changed if item.item_id < "q06") == (2, 0)
+    assert sorted(path.name for path in writer.target.iterdir()) == [
+        "part-00000.digest", "part-00000.npz", "part-00001.digest", "part-00001.npz",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", [{"scale": 100}, {"cosine_floor": 0.0}, {"stratum_mass": {"x": 2.0}}])
+def test_other_settings_make_all_parts_again(writer: Writer, pool: list[Item], change: dict) -> None:
+    writer.write(pool)
+    assert writer.write(pool, rules=RULES.model_copy(update=change)) == (4, 4)
+
+
+def test_another_encoder_makes_all_parts_again(writer: Writer, pool: list[Item]) -> None:
+    writer.write(pool)
+    writer.encoder.revision = "2"
+    assert writer.write(pool) == (4, 4)
+
+
+def test_the_earlier_result_stays_until_the_new_one_is_whole(writer: Writer, pool: list[Item]) -> None:
+    writer.write(pool)
+    before = {path.name: path.read_bytes() for path in writer.target.iterdir()}
+    with pytest.raises(Power):
+        writer.write(pool, stop_after=1, rules=RULES.model_copy(update={"scale": 100}))
+    assert {path.name: path.read_bytes() for path in writer.target.iterdir()} == before
+
+
+def test_a_folder_of_something_else_is_left_alone(writer: Writer, pool: list[Item]) -> None:
+    writer.target.mkdir()
+    (writer.target / "thesis.tex").touch()
+    with pytest.raises(UsageError, match=r"holds something else than parts \(thesis.tex\)"):
+        writer.write(pool)
+    (writer.target / "thesis.tex").unlink()
+    writer.target.rmdir()
+    writer.target.touch()
+    with pytest.raises(UsageError, match="is a file"):
+        writer.write(pool)
+
+
+def test_a_small_scale_takes_a_byte_a_score(writer: Writer, pool: list[Item]) -> None:
+    writer.write(pool, rules=RULES.model_copy(update={"scale": 255}))
+    parts = list(read_parts(writer.target))
+    assert {part.levels.dtype.itemsize for part in parts} == {1}
+    assert max(part.levels.max() for part in parts) > 100
+
+
+def test_ids_must_be_unique(make_item: Callable[..., Item]) -> None:
+    with pytest.raises(InputError, match="'q' stands more than once"):
+        list(cut_items([make_item("q"), make_item("q")], 1))
+
+
+def test_a_worker_loads_its_encoder_once(
+    monkeypatch: pytest.MonkeyPatch,
+    writer: Writer,
+    pool: list[Item],
+    words: object,
+    anchors: list[Anchor],
+    tmp_path: Path,
+) -> None:
+    from functools import lru_cache
+
+    from kina_build.support import embeddingparts
+
+    loads: list[str] = []
+    monkeypatch.setattr(
+        embeddingparts, "_load_once", lru_cache(lambda name, rules: loads.append(name) or words)
+    )
+    plan = plan_embedding(
+        pool, anchors, words, name="words", encoding=DedupRules(), cache=tmp_path / "v.sqlite",
+        folder=work_folder(tmp_path / "there"), rules=RULES,
+    )  # fmt: skip
+    assert make_parts(plan, make_embedding_part_anew, tmp_path / "there") == (4, 4)
+    assert loads == ["words"]
+    writer.write(pool)
+    for one, two in zip(read_parts(writer.target), read_parts(tmp_path / "there"), strict=True):
+        assert same(one, two)
+
+
+def test_progress_counts_parts_made(writer: Writer, pool: list[Item], tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    plan = plan_embedding(
+        pool, writer.anchors, writer.encoder, name="words", encoding=DedupRules(), cache=None,
+        folder=work_folder(writer.target), rules=RULES,
+    )  # fmt: skip
+
+    def make(part: EmbeddingPart) -> None:
+        make_embedding_part(part, lambda texts: embed(texts, writer.encoder))
+
+    make_parts(plan, make, writer.target, on_progress=lambda done, total: seen.append((done, total)))
+    assert [done for done, _ in seen] == [1, 2, 3, 4]
+    assert read_support(writer.target / "part-00003.npz").item_ids == ("q09",)
+
+
+def test_equal_inputs_give_equal_bytes(writer: Writer, pool: list[Item], tmp_path: Path) -> None:
+    writer.write(pool)
+    first = _contents(writer.target)
+    writer.target = tmp_path / "again"
+    writer.write(sorted(pool, key=lambda item: item.item_id))
+    assert dict(first) == dict(_contents(writer.target))
+
+
+def _contents(folder: Path) -> Iterator[tuple[str, bytes]]:
+    return iter([(path.name, path.read_bytes()) for path in sorted(folder.iterdir())])
