@@ -34,10 +34,11 @@ def write_rows(folder: Path, rows: Mapping[str, Sequence[Row]], names: Sequence[
 
 def write_kina(path: Path, items: Iterable[Item]) -> None:
     """Write items as KINA's own JSON: one list of entries, one a line."""
+    encoder = json.JSONEncoder(ensure_ascii=False)
     with writing(path) as out:
         out.write(b"[")
         for number, item in enumerate(items):
-            entry = json.dumps(to_kina(item), ensure_ascii=False)
+            entry = encoder.encode(to_kina(item))
             out.write((",\n" if number else "\n").encode() + entry.encode())
         out.write(b"\n]\n")
 
