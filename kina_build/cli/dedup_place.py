@@ -21,7 +21,8 @@ def work_folder(output: Path) -> Path:
     """Return the folder beside an output in which a large run keeps what it can go on from."""
     from kina_build.jsonl import STREAM
 
-    return Path("dedup.work") if output == STREAM else output.with_name(f"{output.name}.work")
+    beside = Path("dedup.work") if output == STREAM else output.with_name(f"{output.name}.work")
+    return beside.absolute()  # workers of another machine stand in another folder
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Place:
         from kina_build.dedup.vectorfiles import VectorFiles
 
         if isinstance(corpus.vectors, VectorFiles):
-            run.console.say(f"{len(corpus.vectors)} vectors are compared from files in {self.folder}")
+            run.console.say(f"{len(corpus.vectors)} vectors are compared from files in {self.folder.name}")
         elif self.rules.kind == "ray":
             run.console.say("the pool is one block (dedup.block_rows): compared in this process, not on Ray")
 
