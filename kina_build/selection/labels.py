@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.support.ids import Encoded, Ids, position_of
+from kina_build.support.ids import Encoded, Ids, encode_ids, position_of
 from kina_build.tables import read_table
 
 Indices = NDArray[np.int64]
@@ -60,8 +60,9 @@ def code_items(labels: Mapping[str, str] | None, item_ids: Sequence[str]) -> tup
     """
     if labels is None:
         return ("",), np.zeros(len(item_ids), dtype=np.int64)
-    if isinstance(labels, Labels) and isinstance(item_ids, Ids):
-        names, codes = labels.names, labels.codes_of(item_ids)
+    if isinstance(labels, Labels):
+        column = item_ids if isinstance(item_ids, Ids) else Ids(encode_ids(item_ids))
+        names, codes = labels.names, labels.codes_of(column)
     else:
         names = tuple({name for item_id in item_ids if (name := labels.get(item_id)) is not None})
         place = {name: code for code, name in enumerate(names)}

@@ -98,7 +98,8 @@ def greedy_faults(domain: Domain, item_ids: Sequence[str], among: frozenset[str]
         gain = int(np.maximum(domain.levels[at].astype(np.int64) - cover, 0) @ domain.weights)
         near = np.flatnonzero((bounds >= gain) & ~growth.shut)
         rivals = growth.open_among(near) if among is None else near[within[near]]
-        bounds[rivals] = domain.sums_above(cover, rivals)
+        stale = rivals[bounds[rivals] > 0]  # a gain that is 0 stays 0
+        bounds[stale] = domain.sums_above(cover, stale)
         # of equals the first position has the smallest id
         top = rivals[bounds[rivals] == bounds[rivals].max()]
         first = int(top[central[top].argmax()])

@@ -190,7 +190,7 @@ def open_support(path: Path, memory_mb: int, *, shared: bool = False) -> Support
     pieces = [piece for one in whole for piece in one.cut()]
     levels = PartedLevels(pieces, len(ids), keep_pages=size <= spare)
     if size <= spare and not shared:
-        return replace(heads[0].matrix, item_ids=tuple(ids), levels=levels[:])
+        return replace(heads[0].matrix, item_ids=ids, levels=levels[:])
     return replace(heads[0].matrix, item_ids=ids, levels=levels)
 
 
