@@ -9,6 +9,7 @@ from kina_build.cli import options
 from kina_build.cli.command import Run
 from kina_build.cli.items import collector_paused
 from kina_build.cli.release_options import (
+    Agreement,
     Allow,
     AnswersOut,
     Audit,
@@ -44,6 +45,7 @@ def export(
     selection: Selection = None,
     decisions: Decisions = None,
     duplicates: Copies = None,
+    agreement: Agreement = None,
     audit: Audit = None,
     filter_model: FilterModel = None,
     name: Name = "benchmark",
@@ -70,7 +72,7 @@ def export(
     from kina_build.release.publish import publish, publish_answers
 
     check_target(output)
-    given = Given(pool, selection, decisions, duplicates, audit, previous)
+    given = Given(pool, selection, decisions, duplicates, agreement, audit, previous)
     request = read_request(
         name=name,
         title=title,
@@ -116,6 +118,7 @@ def _plan(run: Run, request: Request, given: Given, take_down: list[str], models
     from kina_build.release.sources import (
         Duplicates,
         parse_pairs,
+        read_agreement,
         read_audit,
         read_decisions,
         read_duplicates,
@@ -141,6 +144,7 @@ def _plan(run: Run, request: Request, given: Given, take_down: list[str], models
         pool_items=len(pool),
         selection=selected.facts if selected else None,
         review=review_facts(decisions) if decisions else None,
+        agreement=read_agreement(given.agreement) if given.agreement else None,
         audit=read_audit(given.audit, {item.item_id for item in pool}) if given.audit else None,
         corrected_keys=admission.corrected,
         duplicates=copies.facts,

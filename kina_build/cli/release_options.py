@@ -17,6 +17,10 @@ Copies = Annotated[
     Path | None,
     typer.Option("--duplicates", help="Leave out copies, keep near-copies in one split (duplicates.json)."),
 ]
+Agreement = Annotated[
+    Path | None,
+    typer.Option("--agreement", help="Reviewers' agreement, of `kina review agreement -o`, for the card."),
+]
 Audit = Annotated[
     Path | None, typer.Option("--audit", help="Findings of a random audit (item_id, flawed), for the card.")
 ]

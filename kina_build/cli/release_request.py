@@ -22,14 +22,14 @@ class Given:
     selection: Path | None
     decisions: Path | None
     duplicates: Path | None
+    agreement: Path | None
     audit: Path | None
     previous: Path | None
 
     @property
     def paths(self) -> list[Path]:
         """Return those that are there."""
-        named = (self.pool, self.selection, self.decisions, self.duplicates, self.audit, self.previous)
-        return [path for path in named if path]
+        return [path for path in vars(self).values() if path]
 
     @property
     def roles(self) -> list[str]:

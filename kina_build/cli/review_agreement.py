@@ -27,14 +27,28 @@ def agreement(
         Path | None,
         typer.Option("--seeded-bad", help="CSV or JSONL of item_id: items planted with a known flaw."),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the figures, without reviewers, for `kina export`."),
+    ] = None,
     seed: options.Seed = 0,
 ) -> None:
     """Measure agreement on verdicts and ratings, and show each reviewer beside their peers.
 
     Flags are reasons for a person to look; none blocks pay.
     """
+    stage = run.stage(
+        "review agreement",
+        inputs=[path for path in (reviews, seeded) if path],
+        outputs=[output] if output else [],
+        params={"seed": seed, "rules": review_rules(run.settings).model_dump(mode="json")},
+        show=_show,
+    )
+    if stage.up_to_date():
+        return
     from dataclasses import asdict
 
+    from kina_build.jsonl import write_document
     from kina_build.tables import read_table
     from review.intake import read_reviews
     from review.profiles import profile_reviewers
@@ -48,7 +62,9 @@ def agreement(
             asdict(profile) for profile in profile_reviewers(rows, planted, review_rules(run.settings))
         ],
     }
-    run.report(report, _show)
+    if output:
+        write_document(output, {name: report[name] for name in ("reviews", "agreement")})
+    stage.finish(report)
 
 
 def _coefficients(rows: Sequence[Review], seed: int) -> dict[str, Coefficient]:

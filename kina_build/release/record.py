@@ -83,6 +83,29 @@ class AuditFacts(Frozen):
     high: float
 
 
+class AgreementFigure(Frozen):
+    """One coefficient of agreement beyond chance, or why it has no value."""
+
+    value: float | None
+    low: float | None
+    """Lower end of its 95 % interval."""
+    high: float | None
+    reason: str
+    """Why there is no value; empty where there is one."""
+    units: int
+    """Items that at least two reviewers judged."""
+    percent_agreement: float | None
+    """Share of equal pairs of judgements, chance included."""
+
+
+class AgreementFacts(Frozen):
+    """How far reviewers agreed with each other, over all reviews and not the accepted items alone."""
+
+    reviews: int
+    agreement: dict[str, AgreementFigure]
+    """By what was judged and the coefficient's name."""
+
+
 class Provenance(Frozen):
     """How the items were chosen and checked, as far as the given files say."""
 
@@ -91,6 +114,7 @@ class Provenance(Frozen):
     """Objective, bound, ratio and guarantee of the certificate."""
     review: dict[str, Any] | None = None
     """Decisions by kind."""
+    agreement: AgreementFacts | None = None
     audit: AuditFacts | None = None
     corrected_keys: dict[str, tuple[str, str]] = {}
     """Items whose key was corrected: the letter in the pool, the right one."""

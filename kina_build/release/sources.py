@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from kina_build.errors import InputError, UsageError
 from kina_build.jsonl import read_document
 from kina_build.release.admission import Decision
-from kina_build.release.record import AuditFacts
+from kina_build.release.record import AgreementFacts, AgreementFigure, AuditFacts
 from kina_build.shares import bound_share
 from kina_build.tables import read_typed
 
@@ -50,6 +50,15 @@ class _Duplicates(_Loose):
     encoder: str | None = None
     revision: str | None = None
     threshold: float | None = None
+
+
+class _Figure(_Loose, AgreementFigure):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class _Agreement(_Loose):
+    reviews: int = Field(ge=1)
+    agreement: dict[str, _Figure] = Field(min_length=1)
 
 
 class _Audited(_Loose):
@@ -107,6 +116,15 @@ def review_facts(decisions: Sequence[Decision]) -> dict[str, Any]:
     """Count decisions by kind."""
     counts = Counter(decision.decision for decision in decisions)
     return {"decisions": {kind: counts[kind] for kind in sorted(counts)}}
+
+
+def read_agreement(path: Path) -> AgreementFacts:
+    """Read what `kina review agreement -o` wrote: figures, no reviewer among them.
+
+    Raises:
+        InputError: unreadable, no such figures, or of no reviews.
+    """
+    return AgreementFacts.model_validate(read_document(path, _Agreement).model_dump())
 
 
 def read_audit(path: Path, released: Collection[str]) -> AuditFacts:

@@ -290,6 +290,50 @@ def test_the_card_is_made_from_the_data(kina: Kina, pool: Path, tmp_path: Path) 
     assert "2026-11-30" in (tmp_path / "release" / "croissant.json").read_text()
 
 
+def test_reviewers_agreement_goes_from_the_reviews_to_the_card(
+    kina: Kina, pool: Path, tmp_path: Path
+) -> None:
+    """It gives a coefficient, or says that the data cannot show one; no reviewer is named."""
+    votes = {"i1": "accept reject", "i2": "accept accept", "i3": "reject reject", "i4": "accept accept"}
+    given = [
+        {"item_id": i, "reviewer_id": who, "verdict": vote, "ratings": {"factuality": 4}}
+        for i, pair in votes.items()
+        for who, vote in zip(("Ann Other", "Bo Nobody"), pair.split(), strict=True)
+    ]
+    (tmp_path / "reviews.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
+    assert kina("review", "agreement", "reviews.jsonl", "-o", "agreement.json").exit_code == 0
+    again = kina("review", "agreement", "reviews.jsonl", "-o", "agreement.json")
+    assert "up to date" in again.stderr
+    done = kina("export", pool, "-o", "release", "--agreement", "agreement.json")
+    assert done.exit_code == 0, done.output
+    card = (tmp_path / "release" / "README.md").read_text(encoding="utf-8")
+    figures = read_json(tmp_path / "agreement.json")["agreement"]
+    alpha = figures["verdict, alpha"]
+    assert "over all 8 reviews" in card
+    assert (
+        f"| verdict, alpha | {alpha['value']:.3f} | {alpha['low']:.3f} to {alpha['high']:.3f} | 75 % | 4 |"
+        in card
+    )
+    assert [line for line in card.split("\n") if "factuality" in line] == [
+        "| factuality, alpha (ordinal) | undefined | no variation | 100 % | 4 |"
+    ]
+    release = tmp_path / "release"
+    said = "".join(file.read_text(errors="replace") for file in release.rglob("*") if file.is_file())
+    assert not any(
+        name in said + (tmp_path / "agreement.json").read_text() for name in ("Ann Other", "Bo Nobody")
+    )
+    assert kina("verify", "release").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", '{"reviews": 0, "agreement": {}}', '{"reviews": 3, "agreement": {"a": 1}}']
+)
+def test_what_is_no_agreement_is_refused(kina: Kina, pool: Path, tmp_path: Path, text: str) -> None:
+    (tmp_path / "agreement.json").write_text(text)
+    wrong = kina("export", pool, "-o", "release", "--agreement", "agreement.json")
+    assert (wrong.exit_code, wrong.stderr.startswith("error: agreement.json: ")) == (2, True)
+
+
 def test_a_dry_run_writes_nothing(kina: Kina, pool: Path, tmp_path: Path) -> None:
     dry = kina("export", pool, "-o", "release", "--dry-run", "--json")
     assert (dry.exit_code, json.loads(dry.stdout)["written"]) == (0, False)
