@@ -77,6 +77,15 @@ def test_row_order_leaves_every_byte_as_it_is(kina: Kina, pool: Path, tmp_path: 
     assert digest(tmp_path / "one" / "release") == digest(tmp_path / "two" / "release")
 
 
+def test_the_number_of_processes_leaves_every_byte_as_it_is(kina: Kina, pool: Path, tmp_path: Path) -> None:
+    kina("export", pool, "-o", "one/release")
+    (tmp_path / "kina.toml").write_text("[items]\nprocesses = 2\nprocess_items = 10\n")
+    assert kina("export", pool, "-o", "two/release").exit_code == 0
+    assert digest(tmp_path / "one" / "release") == digest(tmp_path / "two" / "release")
+    again = kina("export", pool, "-o", "one/release")
+    assert "up to date" in again.stderr, "how many work is not what they make"
+
+
 def test_a_second_run_is_up_to_date_and_a_changed_folder_is_not(
     kina: Kina, pool: Path, tmp_path: Path
 ) -> None:

@@ -120,3 +120,15 @@ def test_progress_is_told(make_item: Callable[..., Item]) -> None:
     told: list[tuple[int, int]] = []
     find_faults(Draft({"test": spread(3)}), on_progress=lambda done, total: told.append((done, total)))
     assert told == [(3, 3)]
+
+
+def test_gates_shared_among_processes_find_the_same() -> None:
+    bad = [make(f"bad{n}", ["a", " ", f"c{n}"], question=f"Which of {n}?") for n in range(4)]
+    draft = Draft({"test": spread(1200), "dev": bad})
+    told: list[tuple[int, int]] = []
+    shared = find_faults(draft, on_progress=lambda done, total: told.append((done, total)), processes=2)
+    assert [(one.rule, one.item_ids) for one in shared if one.rule == "empty_option"] == [
+        ("empty_option", ("bad0", "bad1", "bad2", "bad3"))
+    ]
+    assert shared == find_faults(draft)
+    assert told == [(500, 1204), (1000, 1204), (1204, 1204)]
