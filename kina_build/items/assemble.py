@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from kina_build.errors import InputError
 from kina_build.items.columns import Columns, find_columns
-from kina_build.items.keys import Form, KeyCell, KeyForm, decide_form, is_blank, read_key
+from kina_build.items.keycolumns import NOTHING_TOLD, Partial, Reading, form_of, key_of, state_form
+from kina_build.items.keys import KeyForm, is_blank
 from kina_build.items.model import LETTERS, Item, content_id
 from kina_build.items.optioncells import OptionTexts, as_text, read_option_cells, read_options
 from kina_build.items.rawfile import RawFile, RawRow, look_up, unwrap
@@ -37,18 +38,6 @@ PROGRESS_STEP = 500
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How the rows of a file are to be understood, as far as the user says."""
-
-    columns: Mapping[str, str] = field(default_factory=dict)
-    """Item field to column; "" means none."""
-    constants: Mapping[str, str] = field(default_factory=dict)
-    """Item field (or metadata.NAME) to a value that every row takes."""
-    key_form: KeyForm | None = None
-    """How keys are written; None decides it from the file."""
-
-
-@dataclass(frozen=True)
 class Draft:
     """An item and where it comes from."""
 
@@ -57,15 +46,6 @@ class Draft:
     line: int
     own_id: bool
     """The id is the source's own, not a content hash."""
-
-
-@dataclass(frozen=True)
-class Partial:
-    """A row whose question and options are read and whose key is not yet."""
-
-    row: RawRow
-    question: str
-    options: OptionTexts
 
 
 @dataclass(frozen=True)
@@ -78,7 +58,7 @@ class Drafts:
     """Which column was read as what, and how keys were written."""
 
 
-def draft_items(file: RawFile, reading: Reading = Reading(), on_progress: Progress = silent) -> Drafts:
+def draft_items(file: RawFile, reading: Reading = NOTHING_TOLD, on_progress: Progress = silent) -> Drafts:
     """Turn the rows of a file into items, or into rejects; none is lost.
 
     Args:
@@ -102,7 +82,7 @@ def draft_items(file: RawFile, reading: Reading = Reading(), on_progress: Progre
     partials = [
         p for _, p in _keep(file, [r for r, _ in rows], lambda row: _read_partial(row, columns), rejects)
     ]
-    forms = {column: _form_of(file.name, column, partials, columns, reading) for column in columns.keys}
+    forms = {column: form_of(file.name, column, partials, columns, reading) for column in columns.keys}
     made = _keep(
         file, partials, lambda partial: _finish(partial, file, columns, forms, reading), rejects, on_progress
     )
@@ -110,7 +90,10 @@ def draft_items(file: RawFile, reading: Reading = Reading(), on_progress: Progre
         Draft(item, file.name, partial.row.line, own_id=_own_id(partial.row, columns) != "")
         for partial, item in made
     )
-    stated = {"mapping": columns.stated(), "keys": {column: _state(form) for column, form in forms.items()}}
+    stated = {
+        "mapping": columns.stated(),
+        "keys": {column: state_form(form) for column, form in forms.items()},
+    }
     return Drafts(drafts, tuple(rejects), stated)
 
 
@@ -175,65 +158,12 @@ def _split_question(row: RawRow, question: str) -> Partial:
     return Partial(row, stem.rstrip(), read_options(block))
 
 
-def _form_of(
-    name: str, column: str, partials: Sequence[Partial], columns: Columns, reading: Reading
-) -> KeyForm:
-    """Decide how one key column is read, asking the other key columns where it says too little itself."""
-    if reading.key_form:
-        return reading.key_form
-    cells = {id(p): KeyCell(look_up(p.row.values, column), p.options) for p in partials}
-    given = [cell for cell in cells.values() if not is_blank(cell.value)]
-    form = decide_form(given, column) if given else KeyForm("label")
-    if form.form != "index" or form.base is not None:
-        return form
-    others = [other for other in columns.keys if other != column]
-    if not others:
-        raise InputError(
-            f"{name}: column {column!r} holds indices, and nothing tells whether they count from 0 or from 1",
-            hint="say it with --key-form index0 or --key-form index1",
-        )
-    return KeyForm("index", max((0, 1), key=lambda base: _agreements(partials, column, others, base)))
-
-
-def _agreements(partials: Sequence[Partial], column: str, others: Sequence[str], base: int) -> int:
-    count = 0
-    for partial in partials:
-        values = partial.row.values
-        try:
-            mine = read_key(KeyCell(look_up(values, column), partial.options), KeyForm("index", base))
-            theirs = [
-                read_key(KeyCell(look_up(values, o), partial.options), KeyForm("label")) for o in others
-            ]
-        except RowRefused:
-            continue
-        count += all(mine == one for one in theirs)
-    return count
-
-
-def _key_of(partial: Partial, columns: Columns, forms: Mapping[str, KeyForm]) -> str:
-    """Read all keys a row gives; they must agree, and one is enough."""
-    if partial.options.marks:
-        return read_key(KeyCell(list(partial.options.marks), partial.options), KeyForm("label"))
-    found: dict[str, str] = {}
-    for column in columns.keys:
-        value = look_up(partial.row.values, column)
-        if not is_blank(value):
-            found[column] = read_key(KeyCell(value, partial.options), forms[column])
-    candidates = sorted(set(found.values()))
-    if len(candidates) > 1:
-        told = ", ".join(f"{column} says {key}" for column, key in found.items())
-        raise RowRefused("answer_fields_disagree", told, candidates=candidates, chosen=None)
-    if not candidates:
-        raise RowRefused("no_key", "no answer key is given")
-    return candidates[0]
-
-
 def _finish(
     partial: Partial, file: RawFile, columns: Columns, forms: Mapping[str, KeyForm], reading: Reading
 ) -> Item:
     values, options = partial.row.values, partial.options
     letters = _letters_of(options)
-    key = _key_of(partial, columns, forms)
+    key = key_of(partial, columns, forms)
     at = LETTERS.index(key)
     made: dict[str, Any] = _fields_of(values, columns)
     metadata = _metadata_of(file, values, columns)
@@ -301,18 +231,3 @@ def _metadata_of(file: RawFile, values: Mapping[str, Any], columns: Columns) -> 
     if not is_blank(verdict):
         metadata["verdict"] = read_verdict(str(verdict))
     return metadata
-
-
-def _state(form: KeyForm) -> str:
-    return form.form if form.form != "index" else f"index from {form.base}"
-
-
-def key_form(word: str) -> KeyForm | None:
-    """Read the user's word for a key form: auto, letter, text, index0 or index1."""
-    forms: dict[str, tuple[Form, int | None]] = {
-        "letter": ("label", None),
-        "text": ("text", None),
-        "index0": ("index", 0),
-        "index1": ("index", 1),
-    }
-    return KeyForm(*forms[word]) if word in forms else None

@@ -11,11 +11,12 @@ from typing import Any, Literal
 
 from kina_build.errors import InputError, UsageError
 from kina_build.items.arrowrows import find_data_files, read_arrow, read_parquet
-from kina_build.items.assemble import LEVELS, TEXT_FIELDS, Draft, Reading, draft_items, key_form
+from kina_build.items.assemble import LEVELS, TEXT_FIELDS, Draft, draft_items
 from kina_build.items.columns import KNOWN_NAMES
 from kina_build.items.csvrows import read_delimited
 from kina_build.items.decoding import Decoded, decode
 from kina_build.items.jsonrows import read_json, read_jsonl
+from kina_build.items.keycolumns import Reading, key_form
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.items.rawfile import RawFile

@@ -296,3 +296,12 @@ def test_real_files_with_flipped_bytes(name: str, tmp_path: Path) -> None:
         read += 1
         assert all(reject.line >= 1 and reject.reason for reject in result.rejects)
     assert read or name.endswith("json")
+
+
+def test_progress_goes_through_the_rows_of_each_file(tmp_path: Path) -> None:
+    rows = [{"id": f"q{n}", "question": f"{n}?", "options": ["x", "y"], "answer": "A"} for n in range(1200)]
+    for name, some in (("a.jsonl", rows[:1000]), ("b.jsonl", rows[1000:])):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in some))
+    told: list[tuple[int, int]] = []
+    read_all([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], on_progress=lambda *step: told.append(step))
+    assert told == [(0, 200), (50, 200), (100, 200), (200, 200)]
