@@ -116,6 +116,7 @@ def support(
     seed: options.Seed = 0,
     compare: Compare = None,
     engine: options.Engine = None,
+    memory: options.Memory = None,
     dry_run: options.DryRun = False,
 ) -> None:
     """Score how much each item shows of each anchor, in [0, 1], into one support matrix.
@@ -127,9 +128,10 @@ def support(
     anchors' place, calibrated on labels).
 
     A name that does not end in .npz is a folder: the matrix is written in parts of
-    support.part_items items, one at a time, and a run that is stopped goes on from the parts
-    it finished (embedding and ratings). With --engine ray, parts and judge calls are made by
-    the workers of a cluster, all of which must see the output's folder.
+    support.part_items items (fewer if --memory asks for it), one at a time, and a run that is
+    stopped goes on from the parts it finished (embedding and ratings). With --engine ray,
+    parts and judge calls are made by the workers of a cluster, all of which must see the
+    output's folder.
     """
     choice = Choice(
         run=run,
@@ -152,7 +154,7 @@ def support(
         details=details,
         scale=scale,
         seed=seed,
-        engine=run.engine_rules(engine),
+        engine=run.engine_rules(engine, memory),
     )
     in_parts = is_folder(output)
     if not draw:
@@ -175,7 +177,12 @@ def support(
     from kina_build.support.experts import compare_domains
     from kina_build.support.matrix import read_support, write_support
 
-    items, targets = read_pool(pool), read_anchors(anchors)
+    targets = read_anchors(anchors)
+    if in_parts and not (draw or dry_run):
+        report, models = score_in_parts(choice, pool, targets, output)
+        stage.finish(report, packages=["numpy"], models=models)
+        return
+    items = read_pool(pool)
     if draw:
         from kina_build.cli.support_bank import draw_sheets
 
@@ -185,13 +192,13 @@ def support(
         run.report(estimate(choice, items, targets), show_estimate)
         return
     findings = [finding.model_dump() for finding in compare_domains(targets, items)]
-    head = {"method": method.value, "findings": findings}
-    if in_parts:
-        report, models = score_in_parts(choice, items, targets, output)
-        stage.finish(head | report, packages=["numpy"], models=models)
-        return
     outcome = ADAPTERS[method](choice, items, targets)
-    report = {**head, **describe_support(outcome.matrix), **outcome.report}
+    report = {
+        "method": method.value,
+        **describe_support(outcome.matrix),
+        "findings": findings,
+        **outcome.report,
+    }
     if compare:
         report["compared"] = compare_support(outcome.matrix, read_support(compare))
     outcome.write_more()

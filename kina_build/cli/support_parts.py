@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from kina_build.cli.support_adapters import Choice, Method, embedder, refuse_unknown
 
 if TYPE_CHECKING:
-    from kina_build.dedup.encoders import Encoder
     from kina_build.items.model import Item
     from kina_build.support.anchors import Anchor
     from kina_build.support.partfiles import Spread
+    from kina_build.support.poolparts import DealtPool
 
 SUFFIX = ".npz"
 
@@ -53,19 +54,34 @@ def tell_place(choice: Choice, output: Path) -> None:
 
 
 def score_in_parts(
-    choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor], output: Path
+    choice: Choice, pool: Path, anchors: Sequence[Anchor], output: Path
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Write the folder of parts; return the report and the models behind it."""
     from kina_build.support.diagnose import describe_parts
-    from kina_build.support.partfiles import read_parts
+    from kina_build.support.experts import compare_domains
+    from kina_build.support.partfiles import check_folder, read_parts
 
+    check_folder(output)
     with _spreading(choice) as run:
         if choice.method == Method.embedding:
-            (parts, made), models = _embed_parts(choice, items, anchors, output, run)
+            made, models = _embed_parts(choice, pool, anchors, output, run)
         else:
-            (parts, made), models = _lay_parts(choice, items, anchors, output, run), {}
-    choice.run.console.say(f"{parts} parts in {output}, {made} of them made now")
-    return {**describe_parts(read_parts(output)), "parts": parts}, models
+            made, models = _lay_parts(choice, pool, anchors, output, run), {}
+    choice.run.console.say(f"{made.parts} parts in {output}, {made.fresh} of them made now")
+    findings = [finding.model_dump() for finding in compare_domains(anchors, made.domains)]
+    report = {"method": choice.method.value, "findings": findings, "parts": made.parts}
+    return report | describe_parts(read_parts(output)), models
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What was made of a pool."""
+
+    parts: int
+    fresh: int
+    """Of them, made now."""
+    domains: tuple[Item, ...]
+    """An item of each domain."""
 
 
 @contextmanager
@@ -81,65 +97,76 @@ def _spreading(choice: Choice) -> Iterator[Spread[Any] | None]:
 
 
 def _embed_parts(
-    choice: Choice,
-    items: Sequence[Item],
-    anchors: Sequence[Anchor],
-    output: Path,
-    run: Spread[Any] | None,
-) -> tuple[tuple[int, int], dict[str, str]]:
+    choice: Choice, pool: Path, anchors: Sequence[Anchor], output: Path, run: Spread[Any] | None
+) -> tuple[_Made, dict[str, str]]:
     from kina_build.dedup.embedding import load_encoder
-    from kina_build.support.embeddingparts import (
-        make_embedding_part,
-        make_embedding_part_anew,
-        plan_embedding,
-    )
-    from kina_build.support.partfiles import make_parts, work_folder
+    from kina_build.support import embeddingparts
+    from kina_build.support.embedding import item_text
+    from kina_build.support.partfiles import make_parts
 
     encoding = choice.run.settings.dedup
     encoder = load_encoder(choice.encoder, encoding)
-    _check_sample(items, encoder, choice)
-    plan = plan_embedding(
-        items,
+    an_item = embeddingparts.embedding_item_bytes(encoder.dimension, len(anchors))
+    dealt = _deal(choice, pool, output, embeddingparts.BASE_BYTES, lambda _: an_item)
+    refuse_unknown([item_text(item) for item in dealt.sample], encoder, choice)
+    plan = embeddingparts.plan_embedding(
+        dealt,
         anchors,
         encoder,
         name=choice.encoder,
         encoding=encoding,
         cache=choice.cache,
-        folder=work_folder(output),
         rules=choice.rules,
         all_domains=choice.all_domains,
     )
-    with choice.run.console.progress("embedding parts") as on_progress:
-        if run is not None:
-            counts = make_parts(plan, make_embedding_part_anew, output, run=run, on_progress=on_progress)
-        else:
-            make = partial(make_embedding_part, embed_texts=embedder(choice, encoder))
-            counts = make_parts(plan, make, output, on_progress=on_progress)
-    return counts, {choice.encoder: encoder.revision}
+    make = embeddingparts.make_embedding_part_anew
+    if run is None:
+        make = partial(embeddingparts.make_embedding_part, embed_texts=embedder(choice, encoder))
+    with choice.run.console.progress("parts") as on_progress:
+        parts, fresh = make_parts(plan, make, output, run=run or map, on_progress=on_progress)
+    return _Made(parts, fresh, dealt.domains), {choice.encoder: encoder.revision}
 
 
 def _lay_parts(
-    choice: Choice,
-    items: Sequence[Item],
-    anchors: Sequence[Anchor],
-    output: Path,
-    run: Spread[Any] | None,
-) -> tuple[int, int]:
+    choice: Choice, pool: Path, anchors: Sequence[Anchor], output: Path, run: Spread[Any] | None
+) -> _Made:
     from kina_build.errors import UsageError
-    from kina_build.support.partfiles import make_parts, work_folder
-    from kina_build.support.ratingparts import make_rating_part, plan_ratings
+    from kina_build.support import ratingparts
+    from kina_build.support.partfiles import make_parts
+    from kina_build.support.poolparts import count_lines
 
     if choice.ratings is None:
         raise UsageError("--method ratings needs --ratings FILE")
-    plan = plan_ratings(items, anchors, choice.ratings, folder=work_folder(output), rules=choice.rules)
+    rows = count_lines(choice.ratings)
+    dealt = _deal(
+        choice,
+        pool,
+        output,
+        ratingparts.BASE_BYTES,
+        lambda count: ratingparts.rating_item_bytes(rows, count, len(anchors)),
+    )
+    plan = ratingparts.plan_ratings(dealt, anchors, choice.ratings, rules=choice.rules)
     with choice.run.console.progress("parts") as on_progress:
-        return make_parts(plan, make_rating_part, output, run=run or map, on_progress=on_progress)
+        parts, fresh = make_parts(
+            plan, ratingparts.make_rating_part, output, run=run or map, on_progress=on_progress
+        )
+    return _Made(parts, fresh, dealt.domains)
 
 
-def _check_sample(items: Sequence[Item], encoder: Encoder, choice: Choice) -> None:
-    """Look at texts from all over the pool before the first part is made."""
-    from kina_build.support.embedding import item_text
+def _deal(
+    choice: Choice, pool: Path, output: Path, base_bytes: int, item_bytes: Callable[[int], int]
+) -> DealtPool:
+    """Cut the pool into parts of the size that the settings and the memory allow."""
+    from kina_build.support.partfiles import work_folder
+    from kina_build.support.poolparts import deal_pool, fit_part
 
-    ordered = sorted(items, key=lambda item: item.item_id)
-    step = max(1, len(ordered) // choice.run.settings.dedup.unknown_sample)
-    refuse_unknown([item_text(item) for item in ordered[::step]], encoder, choice)
+    def size(count: int) -> int:
+        return fit_part(
+            count,
+            most=choice.rules.part_items,
+            memory_mb=choice.engine.memory_mb,
+            base_bytes=base_bytes,
+            item_bytes=item_bytes(count),
+        )
+
+    return deal_pool(pool, work_folder(output), size=size, sample=choice.run.settings.dedup.unknown_sample)

@@ -6,15 +6,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from kina_build.config import DedupRules, SupportRules
 from kina_build.dedup.embedding import embed, load_encoder
 from kina_build.dedup.encoders import Encoder
 from kina_build.dedup.vectorcache import default_cache
-from kina_build.items.model import Item
 from kina_build.support.anchors import Anchor, domain_of
 from kina_build.support.embedding import Embed, item_text, support_by_embedding
-from kina_build.support.partfiles import cut_items, digest_part, part_name, write_part
+from kina_build.support.partfiles import digest_part, part_name, write_part
+from kina_build.support.poolparts import ITEM_BYTES, DealtPool, read_part_pool
+
+BASE_BYTES = 1_300_000_000
+"""Resident memory with sentence-transformers and MiniLM at work on 64 long texts (1,220 MB measured)."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,8 @@ class EmbeddingPart:
 
     path: Path
     digest: str
-    items: tuple[Item, ...]
+    pool: Path
+    """Its items."""
     anchors: tuple[Anchor, ...]
     encoder: str
     """Name or folder."""
@@ -35,21 +40,27 @@ class EmbeddingPart:
 
 
 def plan_embedding(
-    items: Sequence[Item],
+    pool: DealtPool,
     anchors: Sequence[Anchor],
     encoder: Encoder,
     *,
     name: str,
     encoding: DedupRules,
     cache: Path | None,
-    folder: Path,
     rules: SupportRules = SupportRules(),
     all_domains: bool = False,
 ) -> Iterator[EmbeddingPart]:
-    """Cut a pool into the parts that `make_embedding_part` makes in a folder.
+    """List the parts that `make_embedding_part` makes beside the pool's parts.
 
-    Raises:
-        InputError: two items with one id.
+    Args:
+        pool: the items.
+        anchors: the anchors.
+        encoder: the loaded encoder, which is asked for its name and revision only.
+        name: what to load it by elsewhere.
+        encoding: how it is loaded.
+        cache: as EmbeddingPart.
+        rules: floor and ceiling of cosines, weighting, scale.
+        all_domains: as `support_by_embedding`.
     """
     numbers = ("scale", "cosine_floor", "cosine_ceiling", "weighting", "stratum_mass")
     shape = [
@@ -57,19 +68,30 @@ def plan_embedding(
         [anchor.model_dump(mode="json") for anchor in anchors],
         [encoder.name, encoder.revision, all_domains],
     ]
-    for number, part in enumerate(cut_items(items, rules.part_items)):
-        rows = ([item.item_id, item_text(item), domain_of(item)] for item in part)
-        digest = digest_part(shape, rows)
-        path = folder / part_name(number)
+    for number, items in enumerate(pool.paths):
         yield EmbeddingPart(
-            path, digest, part, tuple(anchors), name, encoding, cache, rules=rules, all_domains=all_domains
+            path=items.with_name(part_name(number)),
+            digest=_digest(items, shape),
+            pool=items,
+            anchors=tuple(anchors),
+            encoder=name,
+            encoding=encoding,
+            cache=cache,
+            rules=rules,
+            all_domains=all_domains,
         )
+
+
+def embedding_item_bytes(dimension: int, anchors: int) -> int:
+    """Return what one item takes while its part is made: itself, two vectors, its scores five times."""
+    return ITEM_BYTES + 2 * 4 * dimension + 5 * 4 * anchors
 
 
 def make_embedding_part(part: EmbeddingPart, embed_texts: Embed) -> None:
     """Score one part's items and write it."""
+    items = read_part_pool(part.pool)
     matrix = support_by_embedding(
-        part.items, part.anchors, embed_texts, rules=part.rules, all_domains=part.all_domains
+        items, part.anchors, embed_texts, rules=part.rules, all_domains=part.all_domains
     )
     write_part(part.path, matrix, part.digest)
 
@@ -81,3 +103,8 @@ def make_embedding_part_anew(part: EmbeddingPart) -> None:
 
 
 _load_once: Callable[[str, DedupRules], Encoder] = lru_cache(maxsize=1)(load_encoder)
+
+
+def _digest(pool: Path, shape: Any) -> str:
+    items = read_part_pool(pool)
+    return digest_part(shape, ([item.item_id, item_text(item), domain_of(item)] for item in items))

@@ -12,13 +12,11 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from kina_build import __version__
 from kina_build.errors import InputError, UsageError
-from kina_build.items.model import Item
 from kina_build.jsonl import canonical, read_text, write_text
 from kina_build.progress import Progress, silent
 from kina_build.support.matrix import SupportMatrix, read_support, write_support
@@ -36,10 +34,6 @@ class PartJob(Protocol):
     @property
     def digest(self) -> str:
         """Tell what stands for all that shapes it."""
-
-    @property
-    def items(self) -> Sequence[Item]:
-        """Tell its items, sorted by id."""
 
 
 Job = TypeVar("Job", bound=PartJob)
@@ -90,21 +84,6 @@ def make_parts(
 def part_name(number: int) -> str:
     """Name the file of a part, counted from 0."""
     return f"part-{number:05}.npz"
-
-
-def cut_items(items: Iterable[Item], size: int) -> Iterator[tuple[Item, ...]]:
-    """Cut items, in order of their ids, into parts of at most `size`.
-
-    Raises:
-        InputError: two items with one id.
-    """
-    ordered = sorted(items, key=lambda item: item.item_id)
-    for one, two in pairwise(ordered):
-        if one.item_id == two.item_id:
-            raise InputError(f"item_id {one.item_id!r} stands more than once in the pool")
-    rest = iter(ordered)
-    while part := tuple(islice(rest, size)):
-        yield part
 
 
 def digest_part(shape: Any, rows: Iterable[Any]) -> str:

@@ -7,26 +7,24 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from kina_build.config import SupportRules
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.items.model import Item
 from kina_build.manifest import digest
 from kina_build.support.anchors import Anchor
-from kina_build.support.partfiles import cut_items, digest_part, part_name, write_part
+from kina_build.support.dealing import Dealer, read_lines
+from kina_build.support.partfiles import digest_part, part_name, write_part
+from kina_build.support.poolparts import ITEM_BYTES, DealtPool, read_part_pool
 from kina_build.support.ratings import Pair, matrix_of_pairs, read_pair_scores
 from kina_build.support.rowstream import iter_table
-from kina_build.tables import Row
 
-ROWS_AT_ONCE = 200_000
-"""Rows held before they are written to their parts' files."""
+BASE_BYTES = 200_000_000
+"""Resident memory of the program."""
+ROW_BYTES = 1500
+"""Resident memory of one row of scores or ratings while its part is made."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,8 @@ class RatingPart:
 
     path: Path
     digest: str
-    items: tuple[Item, ...]
+    pool: Path
+    """Its items."""
     anchors: tuple[Anchor, ...]
     rows: Path
     """The rows about its items; no such file: there are none."""
@@ -45,105 +44,86 @@ class RatingPart:
 
 
 def plan_ratings(
-    items: Sequence[Item],
+    pool: DealtPool,
     anchors: Sequence[Anchor],
     source: Path,
     *,
-    folder: Path,
     rules: SupportRules = SupportRules(),
 ) -> Iterator[RatingPart]:
-    """Deal a file's rows out to the parts that `make_rating_part` makes in a folder.
+    """Deal a file's rows out to the parts that `make_rating_part` makes beside the pool's parts.
 
     Raises:
-        InputError: two items with one id; a missing file; rows with and without a score.
-        RowErrors: rows that are no rows, or about an item that the pool does not have.
+        InputError: a missing or empty file; rows with and without a score.
+        RowErrors: lines that are no rows.
     """
-    parts = list(cut_items(items, rules.part_items))
-    deal_rows(source, parts, folder)
     numbers = ("scale", "weighting", "stratum_mass")
     shape = [
         {number: getattr(rules, number) for number in numbers},
         [anchor.model_dump(mode="json") for anchor in anchors],
     ]
-    for number, part in enumerate(parts):
-        rows = _rows_file(folder, number)
+    dealt = deal_rows(source, pool)
+    for number, (items, rows, ids) in enumerate(zip(pool.paths, dealt, pool.read_ids(), strict=True)):
         made_from = digest(rows).sha256 if rows.exists() else ""
-        stamp = digest_part([*shape, made_from], (item.item_id for item in part))
         yield RatingPart(
-            folder / part_name(number), stamp, part, tuple(anchors), rows, source=source, rules=rules
+            path=items.with_name(part_name(number)),
+            digest=digest_part([*shape, made_from], ids),
+            pool=items,
+            anchors=tuple(anchors),
+            rows=rows,
+            source=source,
+            rules=rules,
         )
 
 
-def deal_rows(source: Path, parts: Sequence[Sequence[Item]], folder: Path) -> None:
-    """Write each row of a table to the file of its item's part, and the lines they stood on beside it.
+def deal_rows(source: Path, pool: DealtPool) -> tuple[Path, ...]:
+    """Write each row of a table to the file of its item's part; return the parts' files.
 
     Raises:
-        InputError: a missing file, or rows with and without a score.
-        RowErrors: rows that are no rows, or about an item that no part has.
+        InputError: a missing or empty file; rows with and without a score.
+        RowErrors: lines that are no rows.
     """
-    for old in folder.glob("rows-*"):
-        old.unlink()
-    known = {item.item_id for part in parts for item in part}
-    firsts = [part[0].item_id for part in parts]
-    waiting: dict[int, list[Row]] = defaultdict(list)
-    faults: list[RowFault] = []
-    without: dict[bool, int] = {}
-    for count, row in enumerate(iter_table(source), start=1):
-        without.setdefault("score" not in row.values, row.line)
-        item_id = str(row.values.get("item_id", firsts[0]))
-        if item_id not in known:
-            faults.append(
-                RowFault(str(source), row.line, f"item_id: {item_id!r} is not in the file of items")
-            )
-        waiting[max(0, bisect_right(firsts, item_id) - 1)].append(row)
-        if count % ROWS_AT_ONCE == 0:
-            _put_down(waiting, folder)
-    _put_down(waiting, folder)
-    if not without:
+    dealer = Dealer(pool.paths[0].parent, "rows", pool.firsts)
+    first: dict[bool, int] = {}
+    for row in iter_table(source):
+        first.setdefault("score" in row.values, row.line)
+        # whatever a JSON escape can bring goes in as it came out, and is judged with its part
+        dealer.deal(str(row.values.get("item_id", "")), json.dumps(row.values), row.line)
+    dealer.put_down()
+    if not first:
         raise InputError(f"{source}: no rows")
-    if faults:
-        raise RowErrors(faults, hint="the ids must be those of the pool and of the anchors")
-    if len(without) > 1:
+    if len(first) > 1:
         raise InputError(
-            f"{source}:{without[True]}: no score, but line {without[False]} has one",
+            f"{source}:{first[False]}: no score, but line {first[True]} has one",
             hint="a listed pair needs a score; leave the row out for support 0",
         )
+    return dealer.paths
+
+
+def rating_item_bytes(rows: int, count: int, anchors: int) -> int:
+    """Return what one of `count` items takes while its part is made: itself, its rows, its scores."""
+    return ITEM_BYTES + ROW_BYTES * rows // count + 3 * 8 * anchors
 
 
 def make_rating_part(part: RatingPart) -> None:
     """Lay one part's pairs out and write it.
 
     Raises:
-        RowErrors: faulty rows, on the lines of the file that they came from.
+        RowErrors: faulty rows, or rows about an item or anchor that is not given, on the lines
+            of the file that they came from.
     """
+    items = read_part_pool(part.pool)
     scores: dict[Pair, float] = {}
     if part.rows.exists():
         try:
-            scores = read_pair_scores(part.rows, part.items, part.anchors)
+            scores = read_pair_scores(part.rows, items, part.anchors)
         except RowErrors as error:
             raise _at_source(error, part) from None
-    write_part(part.path, matrix_of_pairs(part.items, part.anchors, scores, part.rules), part.digest)
-
-
-def _rows_file(folder: Path, number: int) -> Path:
-    return folder / f"rows-{number:05}.jsonl"
-
-
-def _put_down(waiting: dict[int, list[Row]], folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, rows in waiting.items():
-        path = _rows_file(folder, number)
-        with path.open("ab") as out:
-            # whatever a JSON escape can bring goes in as it came out, and is judged with its part
-            out.write("".join(json.dumps(row.values) + "\n" for row in rows).encode())
-        with path.with_suffix(".lines").open("ab") as out:
-            out.write(np.array([row.line for row in rows], dtype="<i8").tobytes())
-    waiting.clear()
+    write_part(part.path, matrix_of_pairs(items, part.anchors, scores, part.rules), part.digest)
 
 
 def _at_source(error: RowErrors, part: RatingPart) -> RowErrors:
     """Name the lines of the file that people know."""
-    lines = np.fromfile(part.rows.with_suffix(".lines"), dtype="<i8").tolist()
+    lines = read_lines(part.rows)
     faults = [
         RowFault(
             str(part.source),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kina_build.errors import InputError, RowErrors, RowFault
@@ -19,11 +19,27 @@ def iter_table(path: Path) -> Iterator[Row]:
         InputError: missing file, text that is not UTF-8, a repeated column.
         RowErrors: lines that are no rows; all of them, raised after the last line.
     """
+    return iter_json(path) if path.suffix.lower() in JSON_SUFFIXES else _iter(path, "", _csv_rows)
+
+
+def iter_json(path: Path) -> Iterator[Row]:
+    """Yield the rows of a JSON Lines file, whatever its suffix.
+
+    Raises:
+        InputError: missing file, or text that is not UTF-8.
+        RowErrors: lines that are not JSON objects; all of them, raised after the last line.
+    """
+    # only "\n" ends a JSON line
+    return _iter(path, "\n", _json_rows)
+
+
+def _iter(
+    path: Path, newline: str, parse: Callable[[Iterator[str], list[RowFault], Path], Iterator[Row]]
+) -> Iterator[Row]:
     faults: list[RowFault] = []
     try:
-        with path.open(encoding="utf-8-sig", newline="\n" if _is_json(path) else "") as file:
-            rows = _json_rows(file, faults, path) if _is_json(path) else _csv_rows(file, faults, path)
-            yield from rows
+        with path.open(encoding="utf-8-sig", newline=newline) as file:
+            yield from parse(file, faults, path)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file", hint="check the path and the folder you are in") from None
     except UnicodeDecodeError:
@@ -34,16 +50,12 @@ def iter_table(path: Path) -> Iterator[Row]:
         raise RowErrors(faults, hint="each line must be one row")
 
 
-def _is_json(path: Path) -> bool:
-    return path.suffix.lower() in JSON_SUFFIXES
-
-
 def _json_rows(lines: Iterator[str], faults: list[RowFault], path: Path) -> Iterator[Row]:
     for line, text in enumerate(lines, start=1):
         if not text.strip():
             continue
         try:
-            values = json.loads(text)
+            values = json.loads(text.removesuffix("\n"))
         except json.JSONDecodeError as error:
             faults.append(RowFault(str(path), line, f"column {error.colno}: {error.msg}"))
             continue

@@ -10,8 +10,9 @@ import pytest
 
 from kina_build.config import DedupRules, SupportRules
 from kina_build.dedup.embedding import embed
-from kina_build.errors import InputError, UsageError
+from kina_build.errors import UsageError
 from kina_build.items.model import Item
+from kina_build.jsonl import write_records
 from kina_build.support.anchors import Anchor
 from kina_build.support.diagnose import describe_parts, describe_support
 from kina_build.support.embedding import support_by_embedding
@@ -22,8 +23,9 @@ from kina_build.support.embeddingparts import (
     plan_embedding,
 )
 from kina_build.support.matrix import SupportMatrix, read_support
-from kina_build.support.partfiles import cut_items, make_parts, read_parts, work_folder
+from kina_build.support.partfiles import make_parts, read_parts, work_folder
 from kina_build.support.parts import open_support
+from kina_build.support.poolparts import DealtPool, deal_pool
 
 RULES = SupportRules(part_items=3)
 WORDS = ["entropy", "disorder", "heat", "pope", "picasso", "guernica", "torque", "prism"]
@@ -53,6 +55,12 @@ def anchors(make_anchor: Callable[..., Anchor]) -> list[Anchor]:
     ]
 
 
+def deal(items: Iterable[Item], folder: Path, size: int) -> DealtPool:
+    pool = folder.parent / "pool.jsonl"
+    write_records(pool, items)
+    return deal_pool(pool, folder, size=lambda _: size, sample=10)
+
+
 class Writer:
     """Write parts by embedding, count them, and stop after some."""
 
@@ -71,11 +79,15 @@ class Writer:
             make_embedding_part(part, lambda texts: embed(texts, self.encoder))
             self.made.append(part.path.name)
 
-        plan = plan_embedding(
-            list(items), self.anchors, self.encoder, name="words", encoding=DedupRules(), cache=None,
-            folder=work_folder(self.target), rules=rules,
-        )  # fmt: skip
-        return make_parts(plan, make, self.target)
+        return make_parts(self.plan(items, rules), make, self.target)
+
+    def plan(
+        self, items: Iterable[Item], rules: SupportRules = RULES, cache: Path | None = None
+    ) -> Iterator[EmbeddingPart]:
+        dealt = deal(items, work_folder(self.target), rules.part_items)
+        return plan_embedding(
+            dealt, self.anchors, self.encoder, name="words", encoding=DedupRules(), cache=cache, rules=rules
+        )
 
 
 @pytest.fixture
@@ -167,11 +179,6 @@ def test_a_small_scale_takes_a_byte_a_score(writer: Writer, pool: list[Item]) ->
     assert max(part.levels.max() for part in parts) > 100
 
 
-def test_ids_must_be_unique(make_item: Callable[..., Item]) -> None:
-    with pytest.raises(InputError, match="'q' stands more than once"):
-        list(cut_items([make_item("q"), make_item("q")], 1))
-
-
 def test_a_worker_loads_its_encoder_once(
     monkeypatch: pytest.MonkeyPatch,
     writer: Writer,
@@ -188,28 +195,24 @@ def test_a_worker_loads_its_encoder_once(
     monkeypatch.setattr(
         embeddingparts, "_load_once", lru_cache(lambda name, rules: loads.append(name) or words)
     )
-    plan = plan_embedding(
-        pool, anchors, words, name="words", encoding=DedupRules(), cache=tmp_path / "v.sqlite",
-        folder=work_folder(tmp_path / "there"), rules=RULES,
-    )  # fmt: skip
-    assert make_parts(plan, make_embedding_part_anew, tmp_path / "there") == (4, 4)
-    assert loads == ["words"]
     writer.write(pool)
-    for one, two in zip(read_parts(writer.target), read_parts(tmp_path / "there"), strict=True):
+    there = Writer(words, anchors, tmp_path / "there")
+    plan = there.plan(pool, cache=tmp_path / "v.sqlite")
+    assert make_parts(plan, make_embedding_part_anew, there.target) == (4, 4)
+    assert loads == ["words"]
+    for one, two in zip(read_parts(writer.target), read_parts(there.target), strict=True):
         assert same(one, two)
 
 
 def test_progress_counts_parts_made(writer: Writer, pool: list[Item], tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    plan = plan_embedding(
-        pool, writer.anchors, writer.encoder, name="words", encoding=DedupRules(), cache=None,
-        folder=work_folder(writer.target), rules=RULES,
-    )  # fmt: skip
 
     def make(part: EmbeddingPart) -> None:
         make_embedding_part(part, lambda texts: embed(texts, writer.encoder))
 
-    make_parts(plan, make, writer.target, on_progress=lambda done, total: seen.append((done, total)))
+    make_parts(
+        writer.plan(pool), make, writer.target, on_progress=lambda done, total: seen.append((done, total))
+    )
     assert [done for done, _ in seen] == [1, 2, 3, 4]
     assert read_support(writer.target / "part-00003.npz").item_ids == ("q09",)
 
