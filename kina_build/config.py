@@ -149,7 +149,8 @@ class DedupRules(Section):
     pair_limit: int = Field(5_000_000, ge=1)
     """Pairs above the threshold at which the scan gives up: the threshold is too low for the pool."""
     ivf_above: int = Field(2_000_000, ge=1)
-    """Vectors from which FAISS searches an inverted file instead of all of them."""
+    """Texts of a corpus from which contamination is looked for in a FAISS inverted file, which misses
+    some and whose recall is reported; below, all are compared."""
     ivf_recall: float = Field(0.99, gt=0, le=1)
     """Least share of the true nearest neighbours, measured, that an inverted file must find."""
     threshold: float = Field(0.80, gt=0, le=1)
