@@ -77,8 +77,9 @@ def dedup(
     another key they are a conflict and held for a person. Close texts are compared by
     their options, keys, numbers and negations, and reported as review, template sibling
     or same passage; a cosine alone drops nothing. The result does not depend on the
-    order of rows, on memory or on the engine. Vectors that do not fit the memory are kept
-    in a folder beside the output; a run that was stopped goes on from there.
+    order of rows, on memory or on the engine. Texts stay in memory, about 8 KB an item;
+    vectors that do not fit beside them are kept in a folder beside the output and compared
+    block by block, and a run that was stopped goes on from there.
     """
     rules = resolve(
         run, encoder=encoder, threshold=threshold, strong_action=strong, unknown_limit=unknown_limit
