@@ -10,6 +10,12 @@ each new one is a weighted mean of three real ones, scaled to length 1, and one 
 is a near copy of another. That keeps the unequal weight of the axes, which random vectors
 lack and on which the bound lives; the share of length in 64 axes is printed for both.
 Peers that are not installed are skipped. Threads: set OMP_NUM_THREADS.
+
+Measured with one thread on a busy machine, so by processor seconds: 100,000 vectors, 2,201
+pairs: kina 14.2 s and 20 MB beside the vectors, the numpy product 72.7 s (5.1 times as much),
+semhash 137.8 s (9.7 times; 467 MB; 5 of the pairs not found, for its approximate index).
+2,000 queries in 200,000 vectors: exact 1.6 s; FAISS 8.6 s to build and 2.0 s to search for a
+recall of .99 (all pairs found), 8.2 s and .1 s for .9 (.9985 of the pairs).
 """
 
 from __future__ import annotations
