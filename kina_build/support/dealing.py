@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-ROWS_AT_ONCE = 100_000
+ROWS_AT_ONCE = 20_000
 """Rows held before they are written."""
 
 
