@@ -11,19 +11,26 @@ import argparse
 import resource
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kina_build.config import SupportRules
+from kina_build.config import DedupRules, SupportRules
+from kina_build.dedup.embedding import embed
 from kina_build.items.model import Item, Option
+from kina_build.jsonl import write_records
+from kina_build.progress import Progress, silent
 from kina_build.support.anchors import Anchor
 from kina_build.support.embedding import support_by_embedding
+from kina_build.support.embeddingparts import EmbeddingPart, make_embedding_part, plan_embedding
 from kina_build.support.labels import ItemLabel, PairLabel
 from kina_build.support.logistic import fit_calibrator, solve_ridge_logistic
+from kina_build.support.partfiles import make_parts, work_folder
+from kina_build.support.poolparts import deal_pool
 from kina_build.support.reference import support_by_bank
 
 DIMENSION = 384
@@ -39,10 +46,10 @@ def draw_vectors(texts: Sequence[str]) -> NDArray[np.float32]:
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
-def draw_items(count: int, domains: int = 1) -> list[Item]:
+def draw_items(count: int, domains: int = 1) -> Iterator[Item]:
     rng = np.random.default_rng(1)
-    return [
-        Item(
+    for number in range(count):
+        yield Item(
             item_id=f"q{number:07}",
             field=f"d{number % domains}",
             subfield=f"s{number % 7}",
@@ -50,8 +57,6 @@ def draw_items(count: int, domains: int = 1) -> list[Item]:
             options=(Option(key="A", answer=f"topic{number % TOPICS}"), Option(key="B", answer="none")),
             correct_answer="A",
         )
-        for number in range(count)
-    ]
 
 
 def draw_anchors(count: int) -> list[Anchor]:
@@ -94,15 +99,48 @@ def show(name: str, seconds: float, peak: float, note: str) -> None:
 
 
 def time_embedding() -> None:
-    items, anchors = draw_items(10_000), draw_anchors(200)
+    items, anchors = list(draw_items(10_000)), draw_anchors(200)
     kept = {len(items): draw_vectors([i.question for i in items])}
     kept[len(anchors)] = draw_vectors([a.statement for a in anchors])
     _, seconds, peak = timed(lambda: support_by_embedding(items, anchors, lambda texts: kept[len(texts)]))
     show("embedding, 10,000 x 200, beyond the encoder", seconds, peak, "goal: 1 s")
 
 
+@dataclass
+class DrawnEncoder:
+    """Vectors drawn for texts, in the place of an encoder."""
+
+    name: str = "drawn"
+    revision: str = "1"
+    dimension: int = DIMENSION
+
+    def encode(self, texts: Sequence[str], on_progress: Progress = silent) -> NDArray[np.float32]:
+        return draw_vectors(texts)
+
+
+def time_parts(count: int, size: int) -> None:
+    """Print what a pool on disk takes to be scored in parts; peaks are those beyond earlier steps."""
+    encoder, anchors, rules = DrawnEncoder(), draw_anchors(100), SupportRules(scale=255)
+    with tempfile.TemporaryDirectory() as name:
+        pool, target = Path(name) / "pool.jsonl", Path(name) / "support"
+        write_records(pool, draw_items(count))
+        dealt, seconds, peak = timed(
+            lambda: deal_pool(pool, work_folder(target), size=lambda _: size, sample=5000)
+        )
+        show(f"pool of {count:,} cut into parts of {size:,}", seconds, peak, "")
+        plan = plan_embedding(
+            dealt, anchors, encoder, name="drawn", encoding=DedupRules(), cache=None, rules=rules
+        )
+
+        def make(part: EmbeddingPart) -> None:
+            make_embedding_part(part, lambda texts: embed(texts, encoder))
+
+        _, seconds, peak = timed(lambda: make_parts(plan, make, target))
+        show("  scored part by part, vectors drawn", seconds, peak, f"{len(anchors)} anchors")
+
+
 def time_bank(count: int) -> None:
-    items, anchors = draw_items(count), draw_anchors(20)
+    items, anchors = list(draw_items(count)), draw_anchors(20)
     singles, pairs = draw_labels(items)
     vectors = draw_vectors([*(i.question for i in items), *(a.statement for a in anchors)])
     found, seconds, peak = timed(
@@ -179,6 +217,7 @@ def main() -> None:
     if given.judge:
         time_judge(given.judge)
         return
+    time_parts(200_000, 25_000)
     time_embedding()
     for count in (1_000, 10_000):
         time_bank(count)
