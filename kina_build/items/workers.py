@@ -74,7 +74,28 @@ def _started(processes: int) -> Iterator[ProcessPoolExecutor]:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back for a moment, in this thread and for good in processes started meanwhile."""
+    """Hold Ctrl-C back for a moment, and for good in processes started meanwhile.
+
+    An interrupt halfway through the start of a process would leave it without its orders.
+    """
+    if threading.current_thread() is not threading.main_thread():  # never interrupted
+        with _interrupts_masked():
+            yield
+        return
+    held: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
+    try:
+        with _interrupts_masked():
+            yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
+    if held and callable(handler):
+        handler(held[0], None)
+
+
+@contextmanager
+def _interrupts_masked() -> Iterator[None]:
+    """Mask Ctrl-C in this thread: processes inherit that; other threads may still be told of it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

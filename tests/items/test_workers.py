@@ -19,10 +19,14 @@ from kina_build.errors import KinaError
 from kina_build.items.cues import add_tallies, measure_balance, measure_cues, tally
 from kina_build.items.lint import inspect
 from kina_build.items.model import Item
-from kina_build.items.workers import BATCH, count_processes, map_batches
+from kina_build.items.workers import BATCH, _interrupts_held, count_processes, map_batches
 from kina_build.jsonl import write_records
 
 Make = Callable[..., Item]
+
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/task").exists(), reason="this system does not list processes in /proc"
+)
 
 
 def ids_of(items: Sequence[Item]) -> list[str]:
@@ -114,18 +118,17 @@ def kina(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def children(pid: int) -> list[int]:
-    """List the Python processes that a process started, by /proc."""
-    path = Path(f"/proc/{pid}/task/{pid}/children")
-    found = [int(one) for one in path.read_text().split()] if path.exists() else []
+    """List the Python processes that a process started."""
+    found = [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     return [one for one in found if "spawn_main" in Path(f"/proc/{one}/cmdline").read_text()]
 
 
-def await_children(pid: int, count: int) -> list[int]:
-    for _ in range(600):
-        if len(found := children(pid)) >= count:
+def await_children(process: subprocess.Popen[str], count: int) -> list[int]:
+    while process.poll() is None:
+        if len(found := children(process.pid)) >= count:
             return found
         time.sleep(0.02)
-    pytest.skip("this system does not list processes, or the work was done too soon")
+    pytest.fail(f"it ended before {count} processes were at work: {process.communicate()}")
 
 
 def gone(pid: int) -> bool:
@@ -148,18 +151,40 @@ def test_the_command_says_the_same_whatever_the_processes(large_pool: Path) -> N
     assert json.loads(shared)["summary"]["items"] == 30 * BATCH
 
 
-def test_interrupted_work_ends_in_one_line(large_pool: Path) -> None:
+def test_an_interrupt_waits_until_a_process_has_its_orders() -> None:
+    """Another thread may take the signal, whatever this one masks."""
+    steps: list[str] = []
+
+    @_interrupts_held()
+    def start() -> None:
+        signal.raise_signal(signal.SIGINT)
+        steps.append("told")
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.raise_signal(signal.SIGINT)
+        steps.append("unmasked")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert steps == ["told", "unmasked"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, set())
+
+
+@needs_proc
+@pytest.mark.parametrize("started", [1, 2])
+def test_interrupted_work_ends_in_one_line(large_pool: Path, started: int) -> None:
     process = kina(large_pool, "check", "pool.jsonl")
-    workers = await_children(process.pid, 2)
+    workers = await_children(process, started)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
     _, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (130, "error: interrupted\n")
     assert all(map(gone, workers))
 
 
+@needs_proc
 def test_a_killed_worker_ends_the_command_in_one_line(large_pool: Path) -> None:
     process = kina(large_pool, "check", "pool.jsonl")
-    workers = await_children(process.pid, 2)
+    workers = await_children(process, 2)
     os.kill(workers[0], signal.SIGKILL)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 2
@@ -167,9 +192,10 @@ def test_a_killed_worker_ends_the_command_in_one_line(large_pool: Path) -> None:
     assert said.count("\n") == 2
 
 
+@needs_proc
 def test_workers_do_not_outlive_a_killed_command(large_pool: Path) -> None:
     process = kina(large_pool, "check", "pool.jsonl")
-    workers = await_children(process.pid, 2)
+    workers = await_children(process, 2)
     process.kill()
     process.communicate(timeout=60)
     assert all(map(gone, workers))
