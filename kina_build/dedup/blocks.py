@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations_with_replacement
 from pathlib import Path
 
@@ -50,10 +52,9 @@ ROWS_AT_ONCE = 16_384
 class BlockPair:
     """One part of the work: the rows of a block against those of a later one, or of itself."""
 
-    vectors: VectorFiles
-    left: tuple[int, int]
-    """First row, and the one behind the last."""
-    right: tuple[int, int]
+    left: tuple[int, VectorFiles]
+    """Number of the first row, and the rows."""
+    right: tuple[int, VectorFiles]
     axes: Path | None
     """File of the bound's axes; None where no bound is used."""
     threshold: float
@@ -89,14 +90,16 @@ def pairs_in_files(
         ConfigError: the memory is too small for two blocks.
     """
     rows = rows_a_block(vectors.dimension, part_bytes, rules)
-    count = 0
+    blocks = -(-len(vectors) // rows)
+    count, total = 0, blocks * (blocks + 1) // 2
     with one_thread_each():
-        parts = plan(vectors, threshold, folder, rules, rows)
-        for done, found in enumerate(run(scan_block_pair, parts), start=1):
+        place, axes = prepare(vectors, threshold, folder, rules, rows)
+        parts = partial(cut, vectors, rows, threshold=threshold, rules=rules, place=place, axes=axes)
+        for done, found in enumerate(run(scan_block_pair, parts()), start=1):
             count += found
             check_count(count, threshold, rules)
-            on_progress(done, len(parts))
-    return joined([read_pairs(part.output) for part in parts])
+            on_progress(done, total)
+    return joined([read_pairs(part.output) for part in parts()])
 
 
 def rows_a_block(dimension: int, part_bytes: int, rules: DedupRules = DedupRules()) -> int:
@@ -122,29 +125,41 @@ def bytes_a_row(dimension: int, rules: DedupRules) -> int:
     return 4 * (dimension + 2 * (rules.scan_columns + 1))
 
 
-def plan(
+def prepare(
     vectors: VectorFiles, threshold: float, folder: Path, rules: DedupRules, rows: int
-) -> list[BlockPair]:
-    """Check every row and cut the work into parts, in a folder named by what shapes them."""
+) -> tuple[Path, Path | None]:
+    """Check every row, and make a place for finished parts that is named by what shapes them.
+
+    Returns:
+        The place, and the file of the bound's axes if there is one.
+
+    Raises:
+        InputError: a row that is not of length 1.
+    """
     content, axes = _survey(vectors, rules)
     place = folder / f"pairs-{content[:16]}-{threshold}-{rows}"
-    path = place / "axes.npy" if axes is not None else None
-    if axes is not None and path is not None:
-        write_vectors(path, axes)
+    if axes is None:
+        return place, None
+    write_vectors(place / "axes.npy", axes)
+    return place, place / "axes.npy"
+
+
+def cut(
+    vectors: VectorFiles, rows: int, *, threshold: float, rules: DedupRules, place: Path, axes: Path | None
+) -> Iterator[BlockPair]:
+    """Cut the work into parts: each block with itself and with every later one."""
     starts = range(0, len(vectors), rows)
-    blocks = [(start, min(start + rows, len(vectors))) for start in starts]
-    return [
-        BlockPair(vectors, left, right, path, threshold, rules, place / f"{left[0]}-{right[0]}.npz")
-        for left, right in combinations_with_replacement(blocks, 2)
-    ]
+    for one, other in combinations_with_replacement(starts, 2):
+        left, right = ((start, vectors.part(start, start + rows)) for start in (one, other))
+        yield BlockPair(left, right, axes, threshold, rules, place / f"{one}-{other}.npz")
 
 
 def scan_block_pair(part: BlockPair) -> int:
     """Find the pairs of one part, keep them in its file, and return how many; done already: only count."""
     with suppress(FileNotFoundError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return len(read_pairs(part.output))
-    left = _block(part, part.left)
-    right = left if part.left == part.right else _block(part, part.right)
+    left = _block(part, *part.left)
+    right = left if part.left == part.right else _block(part, *part.right)
     pairs = compare_blocks(left, right, part.threshold, part.rules)
     with writing(part.output) as out:
         np.savez(out, left=pairs.left, right=pairs.right, cosines=pairs.cosines)
@@ -157,10 +172,10 @@ def read_pairs(path: Path) -> Pairs:
         return Pairs(stored["left"], stored["right"], stored["cosines"])
 
 
-def _block(part: BlockPair, rows: tuple[int, int]) -> Block:
-    full = part.vectors[rows[0] : rows[1]]
+def _block(part: BlockPair, start: int, rows: VectorFiles) -> Block:
+    full = rows[:]
     axes: NDArray[np.float32] | None = None if part.axes is None else np.load(part.axes)
-    return Block(rows[0], full, bound_rows(full, axes))
+    return Block(start, full, bound_rows(full, axes))
 
 
 def _survey(vectors: VectorFiles, rules: DedupRules) -> tuple[str, NDArray[np.float32] | None]:

@@ -6,79 +6,29 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
 from kina_build.dedup.candidates import RowPair
+from kina_build.dedup.checks import check_ids, check_known
 from kina_build.dedup.corpora import Texts
 from kina_build.dedup.embedding import embed
 from kina_build.dedup.encoders import Encoder
 from kina_build.dedup.evidence import Evidence, compare
-from kina_build.dedup.find import check_ids, check_known
 from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, item_text, read_item
 from kina_build.dedup.neighbours import find_across
 from kina_build.dedup.ngrams import Overlap, find_overlaps
-from kina_build.dedup.records import Gold, Passage, Record
+from kina_build.dedup.records import Contamination, Finding, Hit
 from kina_build.dedup.verdict import Verdict, judge
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
-
-Finding = Literal["contaminated", "review", "template_sibling", "same_passage"]
-"""contaminated: the question stands there, with this key or another, or most of its text does.
-review: evidence that a person should weigh. template_sibling, same_passage: as in a pool."""
 
 Vectors = NDArray[np.float32]
 Vectorise = Callable[[Sequence[str]], Vectors]
 
 SHOWN_TEXT = 300
-
-
-class Hit(Record):
-    """One item and one text of another corpus."""
-
-    item_id: str
-    corpus: str
-    other_id: str
-    finding: Finding
-    rule: str
-    """exact, folded, key, strong, template, passage, options, cosine or ngram."""
-    reason: str
-    cosine: float | None
-    """To 4 decimals; None where no encoder was asked or the pair was found by letters only."""
-    stem_overlap: float
-    option_overlap: float
-    gold: Gold
-    passage: Passage
-    ngram_share: float
-    """Share of the item's telling runs of tokens that stand in the other text."""
-    shared_text: str
-    """The longest stretch in common, folded, at most 300 characters."""
-
-
-class Contamination(Record):
-    """The result of `kina contamination`."""
-
-    contaminated: tuple[str, ...]
-    review: tuple[str, ...]
-    """Items with no worse finding than review."""
-    clean: int
-    """Items with neither."""
-    hits: tuple[Hit, ...]
-    corpora: dict[str, int]
-    """Texts of each corpus."""
-    unread: dict[str, int]
-    """Rows of a corpus that hold no text, where there are any."""
-    counts: dict[str, int]
-    """Hits by finding."""
-    encoder: str
-    revision: str
-    threshold: float
-    recall: float
-    """Share of the near texts found: 1 where the search was exact, else the least measured of a corpus."""
-    rules: DedupRules
 
 
 @dataclass(frozen=True)

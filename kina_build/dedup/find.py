@@ -11,9 +11,10 @@ from pathlib import Path
 from kina_build.config import DedupRules
 from kina_build.dedup.blocks import bytes_a_row
 from kina_build.dedup.candidates import RowPair, cosines_of, cross_lingual_pairs, lexical_pairs
+from kina_build.dedup.checks import check_ids, check_known
 from kina_build.dedup.clusters import Members, build_clusters
 from kina_build.dedup.decision import Decision, decide, rank_item
-from kina_build.dedup.embedding import PACKAGED, embed, embed_to_files, unknown_rate
+from kina_build.dedup.embedding import PACKAGED, embed, embed_to_files
 from kina_build.dedup.encoders import Encoder
 from kina_build.dedup.evidence import Evidence, compare
 from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, item_text, read_item
@@ -22,7 +23,6 @@ from kina_build.dedup.records import Dropped, DuplicatePair, Duplicates, Held
 from kina_build.dedup.scan import Pairs, pairs_above
 from kina_build.dedup.vectorfiles import VectorSet
 from kina_build.dedup.verdict import Verdict, judge
-from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
 
@@ -85,39 +85,6 @@ def read_corpus(
     else:
         vectors = embed(texts, encoder, cache, on_progress)
     return Corpus(ordered, readings, common, vectors, encoder.name, encoder.revision, round(rate, 4))
-
-
-def check_ids(items: Sequence[Item]) -> None:
-    """Check that every id is used once.
-
-    Raises:
-        InputError: names the id and its rows, counted from 1.
-    """
-    counts = Counter(item.item_id for item in items)
-    repeated = next((name for name, count in counts.items() if count > 1), None)
-    if repeated is not None:
-        places = [str(row) for row, item in enumerate(items, start=1) if item.item_id == repeated]
-        raise InputError(
-            f"item_id {repeated!r} stands on rows {', '.join(places)}",
-            hint="ids must be unique: `kina import` gives every row its own",
-        )
-
-
-def check_known(texts: Sequence[str], encoder: Encoder, rules: DedupRules) -> float:
-    """Measure the share of tokens an encoder does not know.
-
-    Raises:
-        Refusal: it is above rules.unknown_limit; different texts would become one vector.
-    """
-    rate = unknown_rate(texts, encoder, rules.unknown_sample)
-    if rate > rules.unknown_limit:
-        raise Refusal(
-            f"encoder {encoder.name!r} does not know {rate:.1%} of the tokens"
-            f" (limit {rules.unknown_limit:.1%})",
-            hint="take a multilingual one, such as --encoder use-multilingual-v3, or compare letters only "
-            "with --no-near; --unknown-limit 1 goes on regardless",
-        )
-    return rate
 
 
 def find_duplicates(

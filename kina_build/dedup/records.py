@@ -1,4 +1,4 @@
-"""duplicates.json: what was compared, what was found, what is kept and why."""
+"""duplicates.json and contamination.json: what was compared, what was found, what follows and why."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ review: evidence that a person should weigh; both are kept.
 template_sibling: one template, another number, name, sign or word; not a copy.
 same_passage: another question about the same passage; not a copy.
 distinct: looked alike, is another question; counted, not listed."""
+
+Finding = Literal["contaminated", "review", "template_sibling", "same_passage"]
+"""contaminated: the question stands there, with this key or another, or most of its text does.
+review: evidence that a person should weigh. template_sibling, same_passage: as in a pool."""
 
 Gold = Literal["same", "different", "unknown"]
 Passage = Literal["none", "same", "different", "one_missing"]
@@ -113,6 +117,51 @@ class Duplicates(Record):
     unknown_rate: float
     """Share of tokens the encoder does not know."""
     threshold: float
+    rules: DedupRules
+
+
+class Hit(Record):
+    """One item and one text of another corpus."""
+
+    item_id: str
+    corpus: str
+    other_id: str
+    finding: Finding
+    rule: str
+    """exact, folded, key, strong, template, passage, options, cosine or ngram."""
+    reason: str
+    cosine: float | None
+    """To 4 decimals; None where no encoder was asked or the pair was found by letters only."""
+    stem_overlap: float
+    option_overlap: float
+    gold: Gold
+    passage: Passage
+    ngram_share: float
+    """Share of the item's telling runs of tokens that stand in the other text."""
+    shared_text: str
+    """The longest stretch in common, folded, at most 300 characters."""
+
+
+class Contamination(Record):
+    """The result of `kina contamination`."""
+
+    contaminated: tuple[str, ...]
+    review: tuple[str, ...]
+    """Items with no worse finding than review."""
+    clean: int
+    """Items with neither."""
+    hits: tuple[Hit, ...]
+    corpora: dict[str, int]
+    """Texts of each corpus."""
+    unread: dict[str, int]
+    """Rows of a corpus that hold no text, where there are any."""
+    counts: dict[str, int]
+    """Hits by finding."""
+    encoder: str
+    revision: str
+    threshold: float
+    recall: float
+    """Share of the near texts found: 1 where the search was exact, else the least measured of a corpus."""
     rules: DedupRules
 
 

@@ -65,6 +65,17 @@ class VectorFiles:
             return self._read(start, max(start, stop))
         return self._gather(np.asarray(rows, dtype=np.int64))
 
+    def part(self, start: int, stop: int) -> VectorFiles:
+        """Return some rows that follow one another, still in their files."""
+        kept: list[tuple[Path, int, int]] = []
+        for place, first in enumerate(self._firsts()):
+            low, high = max(start, first), min(stop, first + self.counts[place])
+            if low < high:
+                offset = self.offsets[place] + 4 * self.dimension * (low - first)
+                kept.append((self.paths[place], high - low, offset))
+        paths, counts, offsets = zip(*kept, strict=True) if kept else ((), (), ())
+        return VectorFiles(paths, counts, offsets, self.dimension)
+
     def _read(self, start: int, stop: int) -> Vectors:
         out = np.empty((stop - start, self.dimension), dtype=np.float32)
         for place, first in enumerate(self._firsts()):

@@ -17,8 +17,8 @@ from kina_build.dedup.blocks import (
     WORKING_BYTES,
     BlockPair,
     bytes_a_row,
+    cut,
     pairs_in_files,
-    plan,
     rows_a_block,
     scan_block_pair,
 )
@@ -106,7 +106,8 @@ def test_a_run_that_was_killed_goes_on_from_its_finished_parts(tmp_path: Path) -
 
 
 def test_a_damaged_part_is_done_again(tmp_path: Path) -> None:
-    part = plan(sharded(tmp_path, skewed(80, 24, 3), []), 0.6, tmp_path, SMALL, 80)[0]
+    files = sharded(tmp_path, skewed(80, 24, 3), [])
+    part = next(cut(files, 80, threshold=0.6, rules=SMALL, place=tmp_path / "parts", axes=None))
     count = scan_block_pair(part)
     part.output.write_bytes(part.output.read_bytes()[:50])
     assert scan_block_pair(part) == count > 0

@@ -34,6 +34,7 @@ def test_files_give_the_rows_that_the_array_gives(
     assert files.shape == vectors.shape
     assert len(files) == 60
     assert np.array_equal(files[slice(*ends)], vectors[slice(*ends)])
+    assert np.array_equal(files.part(*ends)[:], vectors[slice(*ends)])
     assert np.array_equal(files[rows], vectors[np.array(rows, dtype=int)])
 
 
