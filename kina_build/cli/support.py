@@ -9,7 +9,9 @@ import typer
 
 from kina_build.cli import options
 from kina_build.cli.command import Run, command
-from kina_build.cli.support_adapters import ADAPTERS, Choice, Method, estimate
+from kina_build.cli.support_adapters import ADAPTERS
+from kina_build.cli.support_choice import Choice, Method
+from kina_build.cli.support_judge import estimate
 from kina_build.cli.support_page import show_estimate, show_sheets, show_support
 from kina_build.cli.support_parts import check_parts, is_folder, score_in_parts, tell_place
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kina_build.cli.support_adapters import Choice, Outcome, asking, load_embedder
+from kina_build.cli.support_choice import Choice, Outcome
+from kina_build.cli.support_judge import asking
+from kina_build.cli.support_vectors import load_embedder
 
 if TYPE_CHECKING:
     from kina_build.items.model import Item

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kina_build.cli.support_adapters import Choice, Method, embedder, refuse_unknown
+from kina_build.cli.support_choice import Choice, Method
+from kina_build.cli.support_vectors import embedder, refuse_unknown
 
 if TYPE_CHECKING:
     from kina_build.items.model import Item

@@ -96,6 +96,12 @@ def test_support_is_one_for_itself_higher_within_a_topic_and_zero_where_not_comp
     assert matrix.levels[row, same].sum() > matrix.levels[row, other].sum()
 
 
+def test_a_coarser_scale_rounds_the_same_scores(build):
+    fine, coarse = build().matrix, build(rules=RULES.model_copy(update={"scale": 100})).matrix
+    assert (coarse.scale, coarse.levels.dtype) == (100, "uint8")
+    assert abs(fine.levels / fine.scale - coarse.levels / coarse.scale).max() <= 0.0056
+
+
 def test_the_shortlist_is_the_rows_and_everything_left_out_has_a_reason(build, pool):
     found = build()
     listed = {row.item_id for row in found.rows if row.shortlisted}

@@ -91,6 +91,32 @@ def test_what_needs_all_scores_at_once_does_not_go_in_parts(kina, files):
     assert not (files / "parts").exists()
 
 
+def test_parts_that_cannot_be_made_in_the_memory_are_refused(kina, files):
+    line = ("support", "pool.jsonl", "--anchors", "anchors.jsonl", "-o", "parts", "--cache", "v.sqlite")
+    refused = kina(*line, "--memory", "50")
+    assert (refused.exit_code, "50 MB of memory is too little for 3 items" in refused.stderr) == (1, True)
+    assert not (files / "parts").exists()
+
+
+def test_a_judge_who_is_interrupted_keeps_what_came(kina, files, monkeypatch):
+    from kina_build.chat import complete
+    from tests.servers import scripted
+    from tests.support.test_judge import honest
+
+    def interrupted(*arguments, **options):
+        complete(*arguments, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kina_build.chat.complete", interrupted)
+    with scripted(honest) as server:
+        result = kina(*judge_line(server.url))
+        assert (result.exit_code, len(server.asked)) == (130, 3)
+        assert "3 calls made now" in result.stderr
+        monkeypatch.setattr("kina_build.chat.complete", complete)
+        assert kina(*judge_line(server.url)).exit_code == 0
+        assert len(server.asked) == 3
+
+
 def test_what_is_not_made_on_a_cluster_says_so(kina, files):
     result = kina(
         "support", "pool.jsonl", "--anchors", "anchors.jsonl", "-o", "s.npz", "--cache", "v.sqlite",
