@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
 CALLS = 2000
 RAY_CALLS = 1200
+FEW_CALLS = 600
 LIMIT_S = 300.0
 
 
@@ -58,6 +59,20 @@ def test_a_driver_killed_twice_pays_for_nothing_twice(tmp_path: Path) -> None:
         counts = judging.told(url)
     check(tmp_path, counts, done.report, CALLS, unheard=2 * 200)
     assert 100 < counts["counts"]["most open"] <= 400  # of a killed driver and of its follower
+
+
+def test_a_driver_told_to_go_takes_every_reply_along(tmp_path: Path) -> None:
+    judging.lay_out(tmp_path, FEW_CALLS, concurrency=50)
+    with judging.judge_endpoint(tmp_path, faults=0.0) as url:
+        driver = judging.begin(tmp_path, url)
+        judging.wait_for_replies(tmp_path, FEW_CALLS // 3, driver, LIMIT_S)
+        driver.send_signal(signal.SIGTERM)
+        _, said = driver.communicate(timeout=60)
+        assert (driver.returncode, "error: interrupted" in said) == (130, True)
+        assert judging.count_replies(tmp_path) == judging.told(url)["counts"]["billed"] < FEW_CALLS
+        judging.judge_through(tmp_path, url, FEW_CALLS, kills=0, limit_s=LIMIT_S)
+        counts = judging.told(url)
+    assert counts["counts"]["calls"] == counts["counts"]["billed"] == counts["keys"] == FEW_CALLS
 
 
 def test_workers_and_a_driver_lost_on_ray_pay_for_nothing_twice(tmp_path: Path) -> None:
