@@ -40,7 +40,9 @@ def draw_judge(items: int, anchors: int, seed: int = 0) -> SupportMatrix:
     """Draw judge-like support: 85 % zeros, steps of .1, latent topics of about eight anchors."""
     rng = np.random.default_rng(seed)
     topics = max(4, anchors // 8)
-    anchor_topic, item_topic = rng.integers(0, topics, anchors), rng.integers(0, topics, items)
+    # the anchors' topics do not depend on the seed: pools of different seeds are parts of one
+    anchor_topic = np.random.default_rng(anchors).integers(0, topics, anchors)
+    item_topic = rng.integers(0, topics, items)
     quality = rng.beta(2, 3, items).astype(np.float32)
     elsewhere = max(0.0, (0.15 - 0.75 / topics) / (1 - 1 / topics))
     levels = np.empty((items, anchors), dtype=np.uint16)

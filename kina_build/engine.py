@@ -8,11 +8,13 @@ must be safe to run twice and must take all it needs from its arguments and from
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from contextlib import contextmanager, redirect_stdout
+from typing import Any, Protocol, TextIO, TypeVar, cast
 
 from kina_build.config import EngineRules
 from kina_build.errors import ConfigError, KinaError
@@ -167,11 +169,13 @@ class RayEngine:
 
     def keep(self, build: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> Keepers:
         """Build the objects as actors, spread over the nodes."""
-        return _RayKeepers([self._keeper.remote(build, *part) for part in parts])
+        import ray
+
+        return _RayKeepers([(self._keeper.remote(), ray.put((build, part))) for part in parts])
 
 
 class _RayKeepers:
-    def __init__(self, actors: Sequence[Any]) -> None:
+    def __init__(self, actors: Sequence[tuple[Any, Any]]) -> None:
         self._actors = actors
 
     def __len__(self) -> int:
@@ -180,19 +184,28 @@ class _RayKeepers:
     def ask(self, method: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
         import ray
 
-        asked = {at: self._actors[at].ask.remote(method, *given) for at, given in arguments.items()}
+        asked = {}
+        for at, given in arguments.items():
+            actor, plan = self._actors[at]
+            asked[at] = actor.ask.remote(plan, method, *given)
         with _told_plainly():
             return dict(zip(asked, ray.get(list(asked.values())), strict=True))
 
 
 class _Kept:
-    """An object that lives in an actor."""
+    """An object that lives in an actor, built when it is first asked.
 
-    def __init__(self, build: Callable[..., Any], *part: Any) -> None:
-        self._object = build(*part)
+    Every question brings its plan: an actor of a lost node starts again without one.
+    """
 
-    def ask(self, method: str, *arguments: Any) -> Any:
+    def __init__(self) -> None:
+        self._object: Any = None
+
+    def ask(self, plan: tuple[Callable[..., Any], tuple[Any, ...]], method: str, *arguments: Any) -> Any:
         """Call a method of the object."""
+        if self._object is None:
+            build, part = plan
+            self._object = build(*part)
         return getattr(self._object, method)(*arguments)
 
 
@@ -203,8 +216,9 @@ def _run(work: Callable[[Any], Any], part: Any) -> Any:
 @contextmanager
 def _ray_session(rules: EngineRules) -> Iterator[RayEngine]:
     try:
-        # no usage report leaves this machine, and no banner reaches the user
+        # no usage report leaves this machine; no message is kept back to be printed at the end
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_DEDUP_LOGS", "0")
         import ray
     except ImportError:
         raise ConfigError("Ray is not installed", hint="pip install 'kina-build[ray]'") from None
@@ -216,9 +230,29 @@ def _ray_session(rules: EngineRules) -> Iterator[RayEngine]:
         where = f"at RAY_ADDRESS={address}" if address else "on this machine"
         raise ConfigError(f"no Ray cluster {where}: {_first_line(error)}") from None
     try:
-        yield RayEngine(rules)
+        with redirect_stdout(cast("TextIO", _WithoutRay(sys.stdout))):
+            yield RayEngine(rules)
     finally:
         ray.shutdown()
+
+
+class _WithoutRay:
+    """Standard output less what Ray's own threads print there: it is for data.
+
+    What they tell of lost workers stays in Ray's logs.
+    """
+
+    def __init__(self, out: Any) -> None:
+        self._out = out
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._out, name)
+
+    def write(self, text: str) -> int:
+        """Write, unless a thread of Ray does."""
+        if threading.current_thread().name.startswith("ray_"):
+            return len(text)
+        return int(self._out.write(text))
 
 
 @contextmanager

@@ -54,8 +54,13 @@ class Run:
 
     def engine_rules(self, kind: str | None, memory_mb: int | None = None) -> EngineRules:
         """Return the settings of the engine, with what --engine and --memory say."""
+        from kina_build.cli.supervised import supervise
+
         given = {"kind": kind and str(kind), "memory_mb": memory_mb}
-        return self.settings.engine.model_copy(update={k: v for k, v in given.items() if v is not None})
+        rules = self.settings.engine.model_copy(update={k: v for k, v in given.items() if v is not None})
+        if rules.kind == "ray":
+            supervise()
+        return rules
 
     def stage(
         self,

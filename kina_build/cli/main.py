@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +19,7 @@ from kina_build.cli import (
     review,
     scoring,
     selection,
+    supervised,
     support,
     triage,
 )
@@ -88,6 +90,7 @@ for group in GROUPS:
 
 def run() -> None:
     """Start the command line (the console script)."""
+    supervised.command_line = sys.argv[1:]
     app()
 
 

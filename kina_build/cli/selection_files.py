@@ -46,9 +46,9 @@ class Files:
             conflict_mode: clusters or pairwise.
             engine: says how much memory scores may take, and whether workers elsewhere read them.
         """
-        from kina_build.selection.posing import budget_sizes
         from kina_build.selection.inputs import Inputs, read_conflicts, read_ids, read_quotas
         from kina_build.selection.labels import read_labels
+        from kina_build.selection.posing import budget_sizes
         from kina_build.support.rows import load_support
 
         quotas = read_quotas(self.quota) if self.quota else ()
