@@ -216,7 +216,7 @@ class SupportRules(Section):
     """Levels a unit of score, as --scale: up to 255 a score takes one byte, up to 65535 two, else four."""
     part_items: int = Field(default=100_000, ge=1)
     """Items of one part, at most, where support is written as a folder of parts: they, their vectors and
-    their scores are what is in memory at a time (700 MB at 384 dimensions and 100 anchors)."""
+    their scores are what is in memory at a time (600 MB at 384 dimensions and 100 anchors)."""
     prefilter_anchors: int = Field(default=24, ge=0)
     """Anchors, nearest by embedding, that a judge is asked about for each item; 0: all of them."""
     prefilter_items: int = Field(default=10, ge=0)

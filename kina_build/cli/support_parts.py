@@ -14,6 +14,7 @@ from kina_build.cli.support_vectors import embedder, refuse_unknown
 
 if TYPE_CHECKING:
     from kina_build.items.model import Item
+    from kina_build.progress import Progress
     from kina_build.support.anchors import Anchor
     from kina_build.support.partfiles import Spread
     from kina_build.support.poolparts import DealtPool
@@ -120,11 +121,15 @@ def _embed_parts(
         rules=choice.rules,
         all_domains=choice.all_domains,
     )
-    make = embeddingparts.make_embedding_part_anew
-    if run is None:
-        make = partial(embeddingparts.make_embedding_part, embed_texts=embedder(choice, encoder))
-    with choice.run.console.progress("parts") as on_progress:
-        parts, fresh = make_parts(plan, make, output, run=run or map, on_progress=on_progress)
+    with choice.run.console.progress("embedding") as bar:
+        if run is None:
+            progress = _Progress(bar, dealt.count, len(dealt.paths))
+            embed = embedder(choice, encoder, progress.within)
+            make = partial(embeddingparts.make_embedding_part, embed_texts=embed)
+            parts, fresh = make_parts(plan, make, output, on_progress=progress.between)
+        else:
+            anew = embeddingparts.make_embedding_part_anew
+            parts, fresh = make_parts(plan, anew, output, run=run, on_progress=_of(bar, dealt))
     return _Made(parts, fresh, dealt.domains), {choice.encoder: encoder.revision}
 
 
@@ -147,11 +152,34 @@ def _lay_parts(
         lambda count: ratingparts.rating_item_bytes(rows, count, len(anchors)),
     )
     plan = ratingparts.plan_ratings(dealt, anchors, choice.ratings, rules=choice.rules)
-    with choice.run.console.progress("parts") as on_progress:
+    with choice.run.console.progress("parts") as bar:
         parts, fresh = make_parts(
-            plan, ratingparts.make_rating_part, output, run=run or map, on_progress=on_progress
+            plan, ratingparts.make_rating_part, output, run=run or map, on_progress=_of(bar, dealt)
         )
     return _Made(parts, fresh, dealt.domains)
+
+
+@dataclass
+class _Progress:
+    """One bar over the items of all parts."""
+
+    bar: Progress
+    items: int
+    parts: int
+    done: int = 0
+
+    def within(self, encoded: int, _: int) -> None:
+        """Take the texts that were encoded of one part."""
+        self.bar(min(self.done + encoded, self.items), self.items)
+
+    def between(self, there: int, _: int) -> None:
+        """Take a finished part."""
+        self.done = self.items * there // self.parts
+        self.bar(self.done, self.items)
+
+
+def _of(bar: Progress, dealt: DealtPool) -> Progress:
+    return lambda there, _: bar(there, len(dealt.paths))
 
 
 def _deal(

@@ -9,6 +9,7 @@ from kina_build.cli.support_choice import Choice
 
 if TYPE_CHECKING:
     from kina_build.dedup.encoders import Encoder
+    from kina_build.progress import Progress
     from kina_build.support.embedding import Embed
 
 
@@ -17,25 +18,21 @@ def load_embedder(choice: Choice) -> tuple[Embed, str]:
     from kina_build.dedup.embedding import load_encoder
 
     encoder = load_encoder(choice.encoder, choice.run.settings.dedup)
-    embed = embedder(choice, encoder)
 
     def work(texts: Sequence[str]) -> Any:
         refuse_unknown(texts, encoder, choice)
-        return embed(texts)
+        with choice.run.console.progress("embedding") as on_progress:
+            return embedder(choice, encoder, on_progress)(texts)
 
     return work, encoder.revision
 
 
-def embedder(choice: Choice, encoder: Encoder) -> Embed:
-    """Return texts-to-vectors, with the cache and a progress bar."""
+def embedder(choice: Choice, encoder: Encoder, on_progress: Progress) -> Embed:
+    """Return texts-to-vectors, with the cache."""
     from kina_build.dedup.embedding import embed
     from kina_build.dedup.vectorcache import default_cache
 
-    def work(texts: Sequence[str]) -> Any:
-        with choice.run.console.progress("embedding") as on_progress:
-            return embed(texts, encoder, choice.cache or default_cache(), on_progress)
-
-    return work
+    return lambda texts: embed(texts, encoder, choice.cache or default_cache(), on_progress)
 
 
 def refuse_unknown(texts: Sequence[str], encoder: Encoder, choice: Choice) -> None:

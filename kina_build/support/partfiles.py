@@ -56,7 +56,7 @@ def make_parts(
         make: writes one part with `write_part`.
         target: the folder.
         run: where.
-        on_progress: told (parts done, parts begun) after each.
+        on_progress: told (parts there, parts begun) after each that was made.
 
     Returns:
         How many parts there are, and how many of them were made now.
@@ -67,16 +67,19 @@ def make_parts(
     """
     check_folder(target)
     paths: list[Path] = []
+    kept: list[Path] = []
 
     def missing() -> Iterator[Job]:
         for job in jobs:
             paths.append(job.path)
-            if not (is_finished(job.path, job.digest) or take_over(job.path, job.digest, target)):
+            if is_finished(job.path, job.digest) or take_over(job.path, job.digest, target):
+                kept.append(job.path)
+            else:
                 yield job
 
     made = 0
     for made, _ in enumerate(run(make, missing()), start=1):
-        on_progress(made, len(paths))
+        on_progress(len(kept) + made, len(paths))
     finish_folder(target, paths)
     return len(paths), made
 

@@ -62,6 +62,28 @@ def test_a_folder_of_parts_holds_the_same_and_can_be_selected_from(kina, files):
     assert all(read_support(path).levels.dtype == "uint8" for path in (files / "parts").glob("*.npz"))
 
 
+def test_parts_share_one_bar(kina, files, monkeypatch):
+    from contextlib import contextmanager
+
+    from kina_build.cli.console import Console
+
+    bars: list[str] = []
+    told: list[tuple[int, int]] = []
+
+    @contextmanager
+    def progress(_self, label):
+        assert not bars  # a terminal shows one at a time
+        bars.append(label)
+        yield lambda done, total: told.append((done, total))
+        bars.pop()
+
+    monkeypatch.setattr(Console, "progress", progress)
+    (files / "kina.toml").write_text("[support]\npart_items = 1\n")
+    line = ("support", "pool.jsonl", "--anchors", "anchors.jsonl", "-o", "parts", "--cache", "v.sqlite")
+    assert kina(*line).exit_code == 0
+    assert told == [(1, 3), (2, 3), (3, 3)]
+
+
 def test_ratings_go_in_parts_too(kina, files):
     (files / "kina.toml").write_text("[support]\npart_items = 1\n")
     (files / "r.csv").write_text("item_id,anchor_id,score\nq1,u1,1\nq2,u2,.25\n")
