@@ -144,7 +144,7 @@ def _read(
             rules,
             cache=cache,
             files=place.folder,
-            memory=lambda: place.room(len(items), rules),
+            memory=lambda dimension: place.room(len(items), dimension, rules),
             on_progress=progress,
         )
     place.tell(run, corpus)

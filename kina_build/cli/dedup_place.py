@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,11 +33,21 @@ class Place:
     rules: EngineRules
     folder: Path
 
-    def room(self, items: int, rules: DedupRules) -> int:
-        """Return how many bytes vectors may take here: none where Ray has parts to share out."""
-        from kina_build.dedup.memory import spare_bytes
+    def room(self, items: int, dimension: int, rules: DedupRules) -> int:
+        """Return how many bytes vectors may take here: none where Ray has parts to share out.
 
-        return 0 if self.rules.kind == "ray" and items > rules.block_rows else spare_bytes(self.rules)
+        Raises:
+            ConfigError: not even two blocks fit; said now, and not after hours of encoding.
+        """
+        from kina_build.dedup.blocks import bytes_a_row, rows_a_block
+        from kina_build.dedup.memory import part_bytes, spare_bytes
+
+        spread = self.rules.kind == "ray" and items > rules.block_rows
+        room = 0 if spread else spare_bytes(self.rules)
+        if items * bytes_a_row(dimension, rules) > room:
+            workers = self.rules.workers or os.cpu_count() or 1
+            rows_a_block(dimension, part_bytes(self.rules, workers), rules)
+        return room
 
     def tell(self, run: Run, corpus: Corpus) -> None:
         """Say where the vectors are, when that is not what one might think."""

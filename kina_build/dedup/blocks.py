@@ -115,7 +115,8 @@ def rows_a_block(dimension: int, part_bytes: int, rules: DedupRules = DedupRules
         short = WORKING_BYTES + 2 * rules.scan_rows * bytes_a_row(dimension, rules) - part_bytes
         raise ConfigError(
             "too little memory to compare vectors block by block",
-            hint=f"raise engine.memory_mb by {short // 10**6 + 1} for each part that runs side by side",
+            hint=f"raise --memory (engine.memory_mb) by {short // 10**6 + 1} for each of the parts that run "
+            "side by side (engine.workers)",
         )
     return min(1 << (int(rows).bit_length() - 1), rules.block_rows)
 

@@ -52,7 +52,7 @@ def read_corpus(
     *,
     cache: Path | None = None,
     files: Path | None = None,
-    memory: Callable[[], float] = lambda: math.inf,
+    memory: Callable[[int], float] = lambda _: math.inf,
     on_progress: Progress = silent,
 ) -> Corpus:
     """Fold and encode items.
@@ -63,7 +63,7 @@ def read_corpus(
         rules: limits, such as the share of tokens an encoder may not know.
         cache: file of kept vectors.
         files: folder for vectors that are too many for memory; None keeps all in memory.
-        memory: tells, when the items have been read, how many bytes vectors may take.
+        memory: tells, when the items have been read, how many bytes vectors of a dimension may take.
         on_progress: told (texts encoded, texts to encode).
 
     Raises:
@@ -80,7 +80,7 @@ def read_corpus(
     texts = [item_text(item) for item in ordered]
     rate = check_known(texts, encoder, rules)
     vectors: VectorSet
-    if files and len(texts) * bytes_a_row(encoder.dimension, rules) > memory():
+    if files and len(texts) * bytes_a_row(encoder.dimension, rules) > memory(encoder.dimension):
         vectors = embed_to_files(texts, encoder, files, cache, on_progress)
     else:
         vectors = embed(texts, encoder, cache, on_progress)

@@ -130,7 +130,7 @@ def test_a_part_keeps_to_its_memory_and_too_little_is_refused() -> None:
     assert rows_a_block(384, 390_000_000, rules) == rows  # a run that goes on cuts the same parts
     with pytest.raises(ConfigError) as caught:
         rows_a_block(384, 65_000_000, rules)
-    more = int(re.search(r"memory_mb by (\d+)", caught.value.hint)[1]) * 10**6
+    more = int(re.search(r"memory_mb\) by (\d+)", caught.value.hint)[1]) * 10**6
     assert rows_a_block(384, 65_000_000 + more, rules) == 512
 
 

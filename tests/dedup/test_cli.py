@@ -219,4 +219,5 @@ def test_too_little_memory_says_how_much_more(
     done = kina("dedup", pool, "--memory", "1")
     assert done.exit_code == 2
     assert "too little memory" in done.stderr
-    assert "engine.memory_mb by" in done.stderr
+    assert "raise --memory (engine.memory_mb) by" in done.stderr
+    assert encoder.asked == []  # it is said before hours of encoding
