@@ -39,7 +39,7 @@ def triage(
     {model, answers} with one letter an item in the order of --pool. No key is changed.
     """
     rules = run.settings.items
-    params = {"strong": strong, "items": rules.model_dump(mode="json")}
+    params = {"strong": strong, "items": rules.shaping}
     outputs = [output] if output else []
     stage = run.stage("triage", inputs=[responses, pool], outputs=outputs, params=params, show=_show_triage)
     if stage.up_to_date():
@@ -77,7 +77,7 @@ def panel(
     leaderboard can mark those models.
     """
     rules = run.settings.items
-    params = {"model": model, "items": rules.model_dump(mode="json")}
+    params = {"model": model, "items": rules.shaping}
     stage = run.stage("panel", inputs=[responses, pool], outputs=[output], params=params, show=_show_panel)
     if stage.up_to_date():
         return

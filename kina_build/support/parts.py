@@ -26,10 +26,10 @@ from kina_build.support.matrix import SupportMatrix, read_support
 Indices = NDArray[np.int64]
 
 HINT = "`kina support -o FOLDER/` writes parts"
-BASE_BYTES = 400_000_000
-"""Resident memory of the program with its packages."""
-ITEM_BYTES = 120
-"""Resident memory that selecting and certifying take for each item, beside its levels (measured)."""
+BASE_BYTES = 700_000_000
+"""Resident memory of the program with its packages and the blocks it reads (measured: .63 to .68 GB)."""
+ITEM_BYTES = 100
+"""Resident memory that selecting takes for each item beside its levels (measured; certifying takes 50)."""
 CHUNK_BYTES = 32_000_000
 """Levels read at a time where a reader asks for all of them."""
 
@@ -188,8 +188,9 @@ def open_support(path: Path, memory_mb: int, *, shared: bool = False) -> Support
         )
     ids, whole = _number(heads)
     pieces = [piece for one in whole for piece in one.cut()]
-    levels = PartedLevels(pieces, len(ids), keep_pages=size <= spare)
-    if size <= spare and not shared:
+    read_now = size <= spare and not shared
+    levels = PartedLevels(pieces, len(ids), keep_pages=size <= spare and not read_now)
+    if read_now:
         return replace(heads[0].matrix, item_ids=ids, levels=levels[:])
     return replace(heads[0].matrix, item_ids=ids, levels=levels)
 
