@@ -104,7 +104,8 @@ def fold_batches(log: ReplyLog) -> Path:
     Raises:
         InputError: a file cannot be read, or the log cannot be written.
     """
-    path = log.path or Path()
+    # workers elsewhere have a folder of their own to start from
+    path = (log.path or Path()).absolute()
     folder = path.with_name(path.name + ".batches")
     for file in sorted(folder.glob("*.jsonl")):
         log.append(*(reply for reply in ReplyLog(file) if log.find(reply.key) is None))

@@ -27,6 +27,8 @@ class Dealer:
             kind: what they are called: KIND-00000.jsonl.
             firsts: least item_id of each part, rising.
         """
+        # workers elsewhere have a folder of their own to start from
+        folder = folder.absolute()
         self.paths = tuple(folder / f"{kind}-{number:05}.jsonl" for number in range(len(firsts)))
         """One a part; a part without rows has none."""
         self._firsts = firsts

@@ -68,15 +68,16 @@ def plan_embedding(
         [anchor.model_dump(mode="json") for anchor in anchors],
         [encoder.name, encoder.revision, all_domains],
     ]
+    folder = Path(name).expanduser()
     for number, items in enumerate(pool.paths):
         yield EmbeddingPart(
             path=items.with_name(part_name(number)),
             digest=_digest(items, shape),
             pool=items,
             anchors=tuple(anchors),
-            encoder=name,
+            encoder=str(folder.absolute()) if folder.is_dir() else name,
             encoding=encoding,
-            cache=cache,
+            cache=cache and cache.absolute(),
             rules=rules,
             all_domains=all_domains,
         )

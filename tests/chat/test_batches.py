@@ -94,6 +94,27 @@ def test_a_lost_driver_finds_what_its_workers_kept(tmp_path: Path, engine: Engin
     assert not (tmp_path / "log.jsonl.batches").exists()
 
 
+def test_workers_are_told_where_files_lie_whatever_folder_they_start_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Path] = []
+
+    class Notes:
+        workers = 1
+
+        def map(self, work: Callable[[CallBatch], object], parts: Iterable[CallBatch]) -> Iterator[object]:
+            for part in parts:
+                given.append(part.path)
+                yield work(part)
+
+    monkeypatch.chdir(tmp_path)
+    with scripted(lambda prompt, _times: said(prompt)) as server:
+        complete_batches(
+            ask("a"), server.endpoint(), ReplyLog(Path("log.jsonl")), engine=Notes(), rules=QUICK
+        )
+    assert [path.parent for path in given] == [tmp_path / "log.jsonl.batches"]
+
+
 def test_a_file_that_was_moved_but_not_deleted_is_not_moved_twice(tmp_path: Path) -> None:
     log = ReplyLog(tmp_path / "log.jsonl")
     left = ReplyLog(tmp_path / "log.jsonl.batches" / "x.jsonl")

@@ -204,6 +204,20 @@ def test_a_worker_loads_its_encoder_once(
         assert same(one, two)
 
 
+def test_workers_are_told_where_files_lie_whatever_folder_they_start_from(
+    words: object, anchors: list[Anchor], pool: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("model").mkdir()
+    dealt = deal(pool, Path("support.work"), 5)
+    plan = plan_embedding(
+        dealt, anchors, words, name="model", encoding=DedupRules(), cache=Path("v.sqlite"), rules=RULES
+    )
+    part = next(plan)
+    assert (part.encoder, part.cache) == (str(tmp_path / "model"), tmp_path / "v.sqlite")
+    assert {part.path.parent, part.pool.parent} == {tmp_path / "support.work"}
+
+
 def test_progress_counts_parts_made(writer: Writer, pool: list[Item], tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
 
