@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import inspect
 import sys
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 Show = Callable[[dict[str, Any], Console], None]
 """Print a report for people: the same dictionary that --json prints."""
+
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+"""Errors of a disk that takes no more."""
 
 COMMON = {
     "config": (options.Config, None),
@@ -183,8 +187,13 @@ def with_errors_shown(console: Console, work: Callable[[], None]) -> None:
     except Exception as error:  # noqa: BLE001  the last line of defence: users never see a traceback unasked
         if console.verbose:
             traceback.print_exc()
-        fault = f"{type(error).__name__}: {error}"
-        console.error(
-            KinaError(f"a fault in kina itself: {fault}", hint="run again with -v and report what it prints")
-        )
+        console.error(_explain(error))
         raise typer.Exit(KinaError.exit_code) from None
+
+
+def _explain(error: Exception) -> KinaError:
+    if isinstance(error, OSError) and error.errno in FULL:
+        where = f"{error.filename}: " if error.filename else ""
+        return KinaError(f"{where}cannot write: {error.strerror}", hint="whatever was finished is kept")
+    fault = f"{type(error).__name__}: {error}"
+    return KinaError(f"a fault in kina itself: {fault}", hint="run again with -v and report what it prints")

@@ -116,3 +116,16 @@ def test_tables_never_fold_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None
     Console().table("wide", ["a", "b"], [["x" * 100, 1.5]])
     assert "x" * 100 in capsys.readouterr().out
     assert os.linesep == "\n"
+
+
+def test_a_full_disk_is_one_line_wherever_it_is_met(tmp_path: Path) -> None:
+    def fill(run: Run) -> None:
+        """Write to a disk that takes no more."""
+        raise OSError(28, "No space left on device", "part-00001.npz")
+
+    full = typer.Typer()
+    full.callback()(lambda: None)
+    command(full, "fill", example="tool fill")(fill)
+    done = runner.invoke(full, ["fill"])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: part-00001.npz: cannot write: No space left on device\nhint: ")
