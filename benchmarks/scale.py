@@ -88,7 +88,7 @@ def run_inside(arguments: list[str]) -> None:
     """Run a command in this process with its readings of levels counted; print the figures on stderr."""
     from kina_build.cli.main import run
     from kina_build.selection.shards import Shards
-    from kina_build.support.parts import PartedLevels
+    from kina_build.support.pieces import PartedLevels
 
     passes, read = [0], [0]
     whole, take = Shards.sum_gains, PartedLevels.__getitem__

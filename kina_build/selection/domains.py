@@ -25,7 +25,7 @@ from kina_build.selection.problem import Problem
 from kina_build.selection.records import DomainSelection, Quota, Selection
 from kina_build.selection.shortage import Infeasible
 from kina_build.support.matrix import SupportMatrix
-from kina_build.support.parts import PartedLevels
+from kina_build.support.pieces import PartedLevels
 
 
 def select(

@@ -19,7 +19,8 @@ from kina_build.selection.problem import Problem, build_problem
 from kina_build.selection.records import Quota
 from kina_build.selection.shards import Shards
 from kina_build.support.matrix import SupportMatrix
-from kina_build.support.parts import PartedLevels, take_items
+from kina_build.support.parts import take_items
+from kina_build.support.pieces import PartedLevels
 
 NOWHERE = "\0"
 """Stands for the domain of items that have none; no file can name it."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from kina_build.config import SelectionRules
 from kina_build.engine import Engine
 from kina_build.selection.passes import CHUNK_SCORES, sum_gains
-from kina_build.support.parts import PartedLevels, Piece, Window
+from kina_build.support.pieces import PartedLevels, Piece, Window
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

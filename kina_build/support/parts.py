@@ -9,7 +9,6 @@ pages that were read are given back when the memory setting asks for it.
 from __future__ import annotations
 
 import itertools
-import mmap
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,148 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kina_build.errors import InputError, Refusal
 from kina_build.support.ids import Encoded, Ids, as_encoded, take_ids
 from kina_build.support.matrix import SupportMatrix, read_support
-
-Indices = NDArray[np.int64]
+from kina_build.support.pieces import CHUNK_BYTES, Indices, PartedLevels, Piece
 
 HINT = "`kina support -o FOLDER/` writes parts"
 BASE_BYTES = 700_000_000
 """Resident memory of the program with its packages and the blocks it reads (measured: .63 to .68 GB)."""
 ITEM_BYTES = 100
 """Resident memory that selecting takes for each item beside its levels (measured; certifying takes 50)."""
-CHUNK_BYTES = 32_000_000
-"""Levels read at a time where a reader asks for all of them."""
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Levels of some items in one file."""
-
-    path: Path
-    offset: int
-    """Of the first row, in bytes."""
-    dtype: str
-    shape: tuple[int, int]
-    """Rows of the file and anchors."""
-    first: int
-    """Number of its first item, where its items follow one another."""
-    count: int
-    """Items."""
-    numbers: Indices | None = None
-    """Item number of each row, rising, where they do not follow one another."""
-    place: Indices | None = None
-    """Rows of the file that are looked at, rising; None: all."""
-
-    def item_numbers(self) -> Indices:
-        """Return the number of each of its items, shape (count,), rising."""
-        return np.arange(self.first, self.first + self.count) if self.numbers is None else self.numbers
-
-    def find(self, items: Indices) -> tuple[Indices, Indices]:
-        """Return which of some item numbers are here (positions in `items`), and their rows in the file."""
-        if self.numbers is None:
-            local = items - self.first
-            here = np.flatnonzero((local >= 0) & (local < self.count))
-        else:
-            local = np.searchsorted(self.numbers, items)
-            inside = np.minimum(local, self.count - 1)
-            here = np.flatnonzero(self.numbers[inside] == items)
-        rows = local[here]
-        return here, rows if self.place is None else self.place[rows]
-
-    def narrowed(self, items: Indices) -> Piece | None:
-        """Return the piece with some items only, numbered by their place in `items` (rising)."""
-        here, rows = self.find(items)
-        if not len(here):
-            return None
-        return replace(self, first=-1, count=len(here), numbers=here, place=rows)
-
-    def cut(self) -> Iterator[Piece]:
-        """Cut a piece of whole rows into pieces of CHUNK_BYTES, each read and given back by itself."""
-        row_bytes = max(1, self.shape[1] * np.dtype(self.dtype).itemsize)
-        rows = max(1, CHUNK_BYTES // row_bytes)
-        for start in range(0, self.count, rows):
-            count = min(rows, self.count - start)
-            yield replace(
-                self,
-                offset=self.offset + start * row_bytes,
-                shape=(count, self.shape[1]),
-                first=self.first + start,
-                count=count,
-                numbers=None if self.numbers is None else self.numbers[start : start + count],
-            )
-
-
-class Window:
-    """The levels of one piece, mapped."""
-
-    def __init__(self, piece: Piece) -> None:
-        self.piece = piece
-        with piece.path.open("rb") as file:
-            # copy-on-write: compiled code is made for writable arrays, and nothing writes
-            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
-        flat = np.frombuffer(self._map, piece.dtype, int(np.prod(piece.shape)), piece.offset)
-        self.levels: NDArray[Any] = flat.reshape(piece.shape)
-        """Shape (rows of the file, anchors)."""
-
-    def release(self) -> None:
-        """Give the pages back; they are read from the file again when they are needed."""
-        self._map.madvise(mmap.MADV_DONTNEED)
-
-
-class PartedLevels:
-    """Levels on disk, read like an array of shape (items, anchors): by item, items or slice."""
-
-    def __init__(self, pieces: Sequence[Piece], count: int, *, keep_pages: bool) -> None:
-        """Map the pieces.
-
-        Args:
-            pieces: together they hold the items 0 to count - 1.
-            count: items.
-            keep_pages: whether all levels may stay in memory once they were read.
-        """
-        self.pieces = tuple(pieces)
-        self.keep_pages = keep_pages
-        width = pieces[0].shape[1] if pieces else 0
-        self.shape = (count, width)
-        self.dtype = np.dtype(pieces[0].dtype) if pieces else np.dtype(np.uint8)
-        self._windows = [Window(piece) for piece in pieces]
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    @property
-    def nbytes(self) -> int:
-        """Return the bytes of the levels."""
-        return self.shape[0] * self.shape[1] * self.dtype.itemsize
-
-    def __getitem__(self, items: int | slice | Indices | list[int]) -> NDArray[Any]:
-        if isinstance(items, int | np.integer):
-            row: NDArray[Any] = self._take(np.array([items]))[0]
-            return row
-        if isinstance(items, slice):
-            return self._take(np.arange(*items.indices(len(self))))
-        return self._take(np.asarray(items, dtype=np.int64))
-
-    def subset(self, items: Indices) -> PartedLevels:
-        """Return the levels of some items (rising), still on disk."""
-        if len(items) == len(self):
-            return self
-        pieces = [piece for one in self.pieces if (piece := one.narrowed(items)) is not None]
-        return PartedLevels(pieces, len(items), keep_pages=self.keep_pages)
-
-    def _take(self, items: Indices) -> NDArray[Any]:
-        out = np.empty((len(items), self.shape[1]), dtype=self.dtype)
-        for window in self._windows:
-            here, rows = window.piece.find(items)
-            if len(here):
-                out[here] = window.levels[rows]
-                if not self.keep_pages:
-                    window.release()
-        return out
 
 
 def open_support(path: Path, memory_mb: int, *, shared: bool = False) -> SupportMatrix:

@@ -26,7 +26,8 @@ from kina_build.support.matrix import (
     build_matrix,
     weight_unit,
 )
-from kina_build.support.parts import PartedLevels, open_support
+from kina_build.support.parts import open_support
+from kina_build.support.pieces import PartedLevels
 from kina_build.tables import Row, read_table
 
 STORED_SUFFIX = ".npz"

@@ -23,9 +23,10 @@ from kina_build.selection.posing import split
 from kina_build.selection.shards import Shards, Turn
 from kina_build.selection.uncovered import find_gaps
 from kina_build.selection.verify import verify
-from kina_build.support import parts
+from kina_build.support import pieces
 from kina_build.support.matrix import SupportMatrix, build_matrix, write_support
-from kina_build.support.parts import PartedLevels, open_support
+from kina_build.support.parts import open_support
+from kina_build.support.pieces import PartedLevels
 from tests.selection.test_verify import story
 from tests.selection.worlds import worlds
 
@@ -83,7 +84,7 @@ def test_a_large_pool_is_selected_alike_in_blocks_of_any_size(
     strata = {item_id: f"s{row % 7}" for row, item_id in enumerate(ids)}
     whole = Inputs(matrix, strata=strata, exclude=frozenset(ids[:50]), conflicts=(("q00100", "q00200"),))
     wanted = select(whole, 40)
-    monkeypatch.setattr(parts, "CHUNK_BYTES", 4_096)
+    monkeypatch.setattr(pieces, "CHUNK_BYTES", 4_096)
     parted = replace(whole, matrix=write_parts(tmp_path, matrix, [row // 9_000 for row in range(30_000)]))
     assert len(parted.matrix.levels.pieces) > 50
     assert select(parted, 40) == wanted
