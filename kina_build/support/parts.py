@@ -9,6 +9,7 @@ pages that were read are given back when the memory setting asks for it.
 from __future__ import annotations
 
 import itertools
+import math
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -44,21 +45,21 @@ def open_support(path: Path, memory_mb: int, *, shared: bool = False) -> Support
     files = _files(path)
     heads = [_read_head(file) for file in files]
     _check_alike(heads)
-    spare = memory_mb * 1_000_000 - BASE_BYTES - ITEM_BYTES * sum(head.piece.count for head in heads)
     size = sum(head.piece.count * head.piece.shape[1] * np.dtype(head.piece.dtype).itemsize for head in heads)
-    if size <= spare and not shared and len(files) == 1:
-        return read_support(files[0])
-    if spare < CHUNK_BYTES:
-        needed = memory_mb + (CHUNK_BYTES - spare) // 1_000_000 + 1
+    held = BASE_BYTES + ITEM_BYTES * sum(head.piece.count for head in heads)
+    least = math.ceil((held + min(size, CHUNK_BYTES)) / 1_000_000)
+    if memory_mb < least:
         raise Refusal(
             f"{path}: {memory_mb} MB of memory is too little for its items",
-            hint=f"--memory {needed} is the least: scores stay on disk, but each item takes some bytes",
+            hint=f"--memory {least} is the least: scores stay on disk, but each item takes some bytes",
         )
+    fits = held + size <= memory_mb * 1_000_000
+    if fits and not shared and len(files) == 1:
+        return read_support(files[0])
     ids, whole = _number(heads)
     pieces = [piece for one in whole for piece in one.cut()]
-    read_now = size <= spare and not shared
-    levels = PartedLevels(pieces, len(ids), keep_pages=size <= spare and not read_now)
-    if read_now:
+    levels = PartedLevels(pieces, len(ids), keep_pages=fits and shared)
+    if fits and not shared:
         return replace(heads[0].matrix, item_ids=ids, levels=levels[:])
     return replace(heads[0].matrix, item_ids=ids, levels=levels)
 

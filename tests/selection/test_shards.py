@@ -132,7 +132,7 @@ def test_a_folder_without_parts_and_too_little_memory_are_refused(tmp_path: Path
     least = int(caught.value.hint.split()[1])
     assert open_support(tmp_path, least).item_ids[0] == "a"
     with pytest.raises(Refusal, match="too little"):
-        open_support(tmp_path, least - 2)
+        open_support(tmp_path, least - 1)
 
 
 def test_levels_on_disk_are_read_like_an_array(tmp_path: Path) -> None:
