@@ -11,9 +11,9 @@ is a near copy of another. That keeps the unequal weight of the axes, which rand
 lack and on which the bound lives; the share of length in 64 axes is printed for both.
 Peers that are not installed are skipped. Threads: set OMP_NUM_THREADS.
 
-Measured with one thread on a busy machine, so by processor seconds: 100,000 vectors, 2,201
-pairs: kina 14.2 s and 20 MB beside the vectors, the numpy product 72.7 s (5.1 times as much),
-semhash 137.8 s (9.7 times; 467 MB; 5 of the pairs not found, for its approximate index).
+Measured with one thread on a machine that did other work, so by processor seconds: 100,000
+vectors, 2,201 pairs: kina 10.6 s and 61 MB beside the vectors, the numpy product 66.6 s (6.3
+times as much), semhash 116.9 s (11 times; 496 MB; 6 pairs not found, for its approximate index).
 1,000,000 vectors, 137,070 pairs: in memory 1,094 s and 832 MB beside the vectors; from files
 1,160 s, in three processes that took finished parts over from one another, none of them with
 more than 198 MB resident, everything included.
