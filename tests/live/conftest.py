@@ -7,11 +7,8 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-from tests.live.ray_cluster import ray_cluster
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL_VENV = ROOT / ".venv-live" / "model"
@@ -32,13 +29,6 @@ def ensure_venv(folder: Path, *installs: tuple[str, ...]) -> Path:
             )
         stamp.touch()
     return python
-
-
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[Any]:
-    """Run a Ray cluster of two nodes and a head; who kills a node adds one first."""
-    with ray_cluster(2) as started:
-        yield started
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from kina_build.support.embeddingparts import make_embedding_part_anew, plan_emb
 from kina_build.support.partfiles import make_parts, work_folder
 from kina_build.support.poolparts import deal_pool
 from kina_build.support.ratingparts import make_rating_part, plan_ratings
-from tests.live.ray_cluster import kill_node
+from tests.live.ray.cluster import kill_node
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
