@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 
 import typer
 
 from kina_build.errors import KinaError
 
-PIPE = "KINA_ENDS_WELL"
-"""Variable that names the pipe on which the process tells that it ended by itself."""
+PIPES = "KINA_SUPERVISED"
+"""Variable that names two pipes: on one the process tells that it ended by itself, on the other
+it hears when its supervisor ends."""
 
 command_line: list[str] | None = None
 """Arguments of the `kina` that runs; None where no command line was given, as in tests."""
@@ -25,23 +28,35 @@ def supervise() -> None:
     Raises:
         KinaError: the process ended without having come to an end of its own.
     """
-    if PIPE in os.environ:
-        atexit.register(os.write, int(os.environ[PIPE]), b".")
-        return
-    if command_line is None:
-        return
-    reading, writing = os.pipe()
+    if PIPES in os.environ:
+        _answer(*map(int, os.environ[PIPES].split(",")))
+    elif command_line is not None:
+        _start(command_line)
+
+
+def _answer(ends_well: int, lives: int) -> None:
+    def follow() -> None:
+        os.read(lives, 1)  # returns when the other end closes: a run without supervisor would hinder the next
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    atexit.register(os.write, ends_well, b".")
+    threading.Thread(target=follow, name="supervisor", daemon=True).start()
+
+
+def _start(arguments: list[str]) -> None:
+    (ended, ends_well), (lives, life) = os.pipe(), os.pipe()
     child = subprocess.Popen(  # noqa: S603  our own arguments, run once more
-        [sys.executable, "-m", "kina_build.cli.main", *command_line],
-        env={**os.environ, PIPE: str(writing)},
-        pass_fds=(writing,),
+        [sys.executable, "-m", "kina_build.cli.main", *arguments],
+        env={**os.environ, PIPES: f"{ends_well},{lives}"},
+        pass_fds=(ends_well, lives),
     )
-    os.close(writing)
+    os.close(ends_well)
     code = None
     while code is None:
         with suppress(KeyboardInterrupt):  # the child was interrupted too and says so
             code = child.wait()
-    if not os.read(reading, 1):
+    os.close(life)
+    if not os.read(ended, 1):
         why = "the Ray cluster was lost" if code >= 0 else f"the process on Ray was killed (signal {-code})"
         raise KinaError(why, hint="finished parts are kept: run the command again")
     raise typer.Exit(code)
