@@ -8,6 +8,7 @@ must be safe to run twice and must take all it needs from its arguments and from
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import threading
 from collections import deque
@@ -18,6 +19,9 @@ from typing import Any, Protocol, TextIO, TypeVar, cast
 
 from kina_build.config import EngineRules
 from kina_build.errors import ConfigError, KinaError
+
+KNOCK_S = 10.0
+"""Seconds that a cluster has to take a connection."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -223,6 +227,7 @@ def _ray_session(rules: EngineRules) -> Iterator[RayEngine]:
     except ImportError:
         raise ConfigError("Ray is not installed", hint="pip install 'kina-build[ray]'") from None
     address = os.environ.get("RAY_ADDRESS")
+    _check_reachable(address or "")
     local = {} if address else {"num_cpus": _count(rules), "include_dashboard": False}
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", **local)
@@ -234,6 +239,24 @@ def _ray_session(rules: EngineRules) -> Iterator[RayEngine]:
             yield RayEngine(rules)
     finally:
         ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Knock at a cluster's door: Ray itself would try for minutes, and tell of each try.
+
+    Raises:
+        ConfigError: nobody listens there.
+    """
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return  # "auto" and the like: Ray knows where to look
+    try:
+        socket.create_connection((host, int(port)), timeout=KNOCK_S).close()
+    except OSError as error:
+        raise ConfigError(
+            f"no Ray cluster at RAY_ADDRESS={address}: {error.strerror or error}",
+            hint="unset RAY_ADDRESS to start one on this machine",
+        ) from None
 
 
 class _WithoutRay:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import pickle
+import socket
 from collections.abc import Iterator
 
 import pytest
 
 from kina_build.config import EngineRules
 from kina_build.engine import Engine, open_engine
-from kina_build.errors import InputError, KinaError, RowErrors, RowFault
+from kina_build.errors import ConfigError, InputError, KinaError, RowErrors, RowFault
 from kina_build.selection.shortage import Infeasible, Shortage
 
 
@@ -60,6 +61,17 @@ def test_kept_objects_answer_by_number(engine: Engine) -> None:
     assert len(kept) == 3
     assert kept.ask("plus", {2: (1,), 0: (engine.share(5),)}) == {2: 31, 0: 15}
     assert kept.ask("plus", {}) == {}
+
+
+def test_a_cluster_that_nobody_serves_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{port}")
+    with pytest.raises(ConfigError, match=f"no Ray cluster at RAY_ADDRESS=127.0.0.1:{port}: ") as caught:
+        open_engine(EngineRules(kind="ray")).__enter__()
+    assert "unset RAY_ADDRESS" in caught.value.hint
 
 
 @pytest.mark.parametrize(

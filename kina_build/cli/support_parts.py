@@ -69,7 +69,7 @@ def score_in_parts(
             made, models = _embed_parts(choice, pool, anchors, output, run)
         else:
             made, models = _lay_parts(choice, pool, anchors, output, run), {}
-    choice.run.console.say(f"{made.parts} parts in {output}, {made.fresh} of them made now")
+    choice.run.console.say(f"parts in {output}: {made.parts}, made now: {made.fresh}")
     findings = [finding.model_dump() for finding in compare_domains(anchors, made.domains)]
     report = {"method": choice.method.value, "findings": findings, "parts": made.parts}
     return report | describe_parts(read_parts(output)), models

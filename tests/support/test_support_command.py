@@ -48,7 +48,7 @@ def test_a_folder_of_parts_holds_the_same_and_can_be_selected_from(kina, files):
     result = kina(*line, "-o", "parts/")
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout) == whole | {"parts": 2}
-    assert "2 parts in parts, 2 of them made now" in result.stderr
+    assert "parts in parts: 2, made now: 2" in result.stderr
     chosen = [
         kina("select", "--support", name, "-k", "2", "-o", f"{name}.json") for name in ("s.npz", "parts")
     ]
@@ -56,9 +56,9 @@ def test_a_folder_of_parts_holds_the_same_and_can_be_selected_from(kina, files):
     one, two = (json.loads((files / f"{name}.json").read_text()) for name in ("s.npz", "parts"))
     assert (one["item_ids"], one["objective"]) == (two["item_ids"], two["objective"])
     assert "up to date" in kina(*line, "-o", "parts").stderr
-    assert "2 parts in parts, 0 of them made now" in kina(*line, "-o", "parts", "--force").stderr
+    assert "parts in parts: 2, made now: 0" in kina(*line, "-o", "parts", "--force").stderr
     finer = kina(*line, "-o", "parts", "--scale", "100")
-    assert "2 of them made now" in finer.stderr
+    assert "made now: 2" in finer.stderr
     assert all(read_support(path).levels.dtype == "uint8" for path in (files / "parts").glob("*.npz"))
 
 
