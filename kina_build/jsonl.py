@@ -65,20 +65,27 @@ def iter_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     faults: list[RowFault] = []
     # only "\n" ends a JSON line: splitlines() would also cut at U+0085 and U+2028 inside strings
-    for line, text in enumerate(read_text(path).split("\n"), start=1):
+    yield from parse_lines(read_text(path).split("\n"), str(path), faults)
+    if faults:
+        raise RowErrors(faults, hint="each line must be one JSON object")
+
+
+def parse_lines(
+    lines: Iterable[str], name: str, faults: list[RowFault]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number, object) for each non-blank line; lines that hold no object go to `faults`."""
+    for line, text in enumerate(lines, start=1):
         if not text.strip():
             continue
         try:
             row = json.loads(text)
         except json.JSONDecodeError as error:
-            faults.append(RowFault(str(path), line, f"column {error.colno}: {error.msg}"))
+            faults.append(RowFault(name, line, f"column {error.colno}: {error.msg}"))
             continue
         if isinstance(row, dict):
             yield line, row
         else:
-            faults.append(RowFault(str(path), line, "not a JSON object"))
-    if faults:
-        raise RowErrors(faults, hint="each line must be one JSON object")
+            faults.append(RowFault(name, line, "not a JSON object"))
 
 
 def read_records(path: Path, model: type[Record]) -> list[Record]:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.jsonl import describe, iter_rows, read_text, writing
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 Record = TypeVar("Record", bound=BaseModel)
 
@@ -57,22 +60,30 @@ def parse_csv(text: str, name: str) -> list[Row]:
     header = text.partition("\n")[0]
     delimiter = max(DELIMITERS, key=header.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    faults: list[RowFault] = []
+    rows = list(csv_rows(reader, name, faults))
+    if faults:
+        raise RowErrors(faults, hint="quote cells that hold the delimiter")
+    return rows
+
+
+def csv_rows(reader: Reader, name: str, faults: list[RowFault]) -> Iterator[Row]:
+    """Yield the rows below the header that a CSV reader gives; faulty rows go to `faults`.
+
+    Raises:
+        InputError: a repeated column.
+    """
     columns = [column.strip() for column in next(reader, [])]
     if len(set(columns)) != len(columns):
         twice = next(column for column in columns if columns.count(column) > 1)
         raise InputError(f"{name}:1: column {twice!r} stands more than once in the header")
-    rows: list[Row] = []
-    faults: list[RowFault] = []
     line = reader.line_num + 1
     for cells in reader:
         if len(cells) > len(columns):
             faults.append(RowFault(name, line, f"{len(cells)} cells but {len(columns)} columns"))
         elif any(cells):
-            rows.append(Row(line, {c: v for c, v in zip(columns, cells, strict=False) if v != ""}))
+            yield Row(line, {c: v for c, v in zip(columns, cells, strict=False) if v != ""})
         line = reader.line_num + 1
-    if faults:
-        raise RowErrors(faults, hint="quote cells that hold the delimiter")
-    return rows
 
 
 def read_typed(path: Path, model: type[Record]) -> list[Record]:

@@ -115,7 +115,7 @@ def gather_domain(record: DomainSelection, inputs: Inputs) -> Domain:
     """Gather what the files say about one domain of a selection."""
     matrix = inputs.matrix
     if record.domain:
-        names, codes = code_items(inputs.domains or {}, matrix.item_ids)
+        names, codes = inputs.domain_codes
         own = np.flatnonzero(codes == names.index(record.domain)) if record.domain in names else codes[:0]
         matrix = take_items(matrix, own)
     names, codes = code_items(inputs.strata, matrix.item_ids)

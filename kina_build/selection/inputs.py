@@ -13,7 +13,7 @@ from kina_build.errors import InputError, RowErrors, RowFault, UsageError
 from kina_build.jsonl import canonical, read_json
 from kina_build.selection.labels import code_items
 from kina_build.selection.records import ConflictMode, Quota
-from kina_build.support.ids import encoded_slices
+from kina_build.support.ids import Indices, encoded_slices
 from kina_build.support.matrix import SupportMatrix
 from kina_build.support.parts import slices
 from kina_build.tables import read_table, read_typed
@@ -38,12 +38,19 @@ class Inputs:
     exclude: frozenset[str] = field(default_factory=frozenset)
 
     @functools.cached_property
+    def domain_codes(self) -> tuple[tuple[str, ...], Indices]:
+        """Return the domains that items have, sorted, and each item's position among them; -1 for none."""
+        return code_items(self.domains, self.matrix.item_ids)
+
+    @functools.cached_property
     def digests(self) -> dict[str, str]:
         """Return the sha256 of the content of each kind of input that was given."""
         quotas = sorted(canonical(quota.model_dump()) for quota in self.quotas)
         found = {"support": _support_digest(self.matrix), "anchors": _anchor_digest(self.matrix)}
-        labels = {"strata": self.strata, "domains": self.domains}
-        found |= {name: _label_digest(self.matrix, label) for name, label in labels.items() if label}
+        if self.strata:
+            found["strata"] = _label_digest(*code_items(self.strata, self.matrix.item_ids))
+        if self.domains:
+            found["domains"] = _label_digest(*self.domain_codes)
         given: dict[str, Any] = {
             "quota": quotas,
             "conflicts": self.conflicts,
@@ -161,8 +168,7 @@ def _support_digest(matrix: SupportMatrix) -> str:
     return total.hexdigest()
 
 
-def _label_digest(matrix: SupportMatrix, labels: Mapping[str, str]) -> str:
-    names, codes = code_items(labels, matrix.item_ids)
+def _label_digest(names: tuple[str, ...], codes: Indices) -> str:
     return _sha256(canonical(names).encode() + codes.astype("<i4").tobytes())
 
 

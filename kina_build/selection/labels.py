@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.support.ids import Encoded, Ids, encode_ids, position_of
+from kina_build.support.ids import Encoded, Ids, Indices, encode_ids, position_of
 from kina_build.tables import read_table
-
-Indices = NDArray[np.int64]
 
 COLUMNAR = ".parquet"
 BATCH_ROWS = 100_000

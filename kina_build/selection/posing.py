@@ -14,7 +14,6 @@ from kina_build.engine import Engine, open_engine
 from kina_build.errors import Refusal, UsageError
 from kina_build.selection.conflicts import connect
 from kina_build.selection.inputs import Inputs
-from kina_build.selection.labels import code_items
 from kina_build.selection.problem import Problem, build_problem
 from kina_build.selection.records import Quota
 from kina_build.selection.shards import Shards
@@ -105,7 +104,7 @@ def _code_domains(inputs: Inputs, sizes: Mapping[str, int]) -> tuple[list[str], 
     if inputs.domains is None and set(sizes) != {""}:
         hint = "--strata POOL --domain-by FIELD"
         raise UsageError("a budget over domains needs the domain of each item", hint=hint)
-    names, codes = code_items(inputs.domains, inputs.matrix.item_ids)
+    names, codes = inputs.domain_codes
     return [*names, NOWHERE], np.where(codes < 0, len(names), codes)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from kina_build.config import SelectionRules
 from kina_build.engine import Engine
 from kina_build.selection.passes import CHUNK_SCORES, sum_gains
+from kina_build.support.ids import Indices
 from kina_build.support.pieces import PartedLevels, Piece, Window
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -130,16 +130,14 @@ class _Part:
         from kina_build.selection.blocks import tops_of_blocks
 
         piece = self.window.piece
-        own: Any = slice(piece.first, piece.first + piece.count) if piece.numbers is None else piece.numbers
-        self.central, self.stratum = start.centrality[own], start.stratum[own]
-        self.bounds = np.where(start.blocked[own], -1.0, self.central)
+        self.central, self.stratum = start.centrality[piece.own], start.stratum[piece.own]
+        self.bounds = np.where(start.blocked[piece.own], -1.0, self.central)
         self.tops = tops_of_blocks(self.bounds, self.block)
         self.ceiling = float(self.tops.max(initial=-1.0))
 
     def close(self, items: Indices) -> None:
-        here, _ = self.window.piece.find(items)
-        if len(here):
-            self.bounds[self._local(items[here])] = -1.0
+        _, local = self.window.piece.find(items)
+        self.bounds[local] = -1.0
 
     def best(self, start: Start, turn: Turn, gain: float, centrality: float) -> Offer | None:
         from kina_build.selection.blocks import best_of_blocks
@@ -165,12 +163,7 @@ class _Part:
         self.ceiling = float(self.tops.max())
         if item < 0:
             return None
-        number = piece.first + item if piece.numbers is None else int(piece.numbers[item])
-        return Offer(float(self.bounds[item]), float(self.central[item]), -number)
-
-    def _local(self, items: Indices) -> Indices:
-        piece = self.window.piece
-        return items - piece.first if piece.numbers is None else np.searchsorted(piece.numbers, items)
+        return Offer(float(self.bounds[item]), float(self.central[item]), -piece.number(item))
 
 
 class Shards:
@@ -201,8 +194,7 @@ class Shards:
         out = np.empty(self._count)
         for at, sums in answers.items():
             for piece, values in zip(self._pieces[at], sums, strict=True):
-                own: Any = slice(piece.first, piece.first + piece.count)
-                out[own if piece.numbers is None else piece.numbers] = values
+                out[piece.own] = values
         return out
 
     def begin(
@@ -226,14 +218,12 @@ class Pursuit:
         # the shard of the largest bound goes first: the others need to look only above what it offers
         first = int(self._ceilings.argmax())
         best = self._ask({first: turn}, None)
-        mark = (
-            turn
-            if best is None
-            else Turn(turn.cover, turn.open_strata, turn.closed, best.gain, best.centrality)
-        )
-        others = {at: mark for at, ceiling in enumerate(self._ceilings) if at != first and ceiling > 0}
-        if best is not None:
-            others = {at: mark for at in others if self._ceilings[at] >= best.gain}
+        mark = turn if best is None else replace(turn, gain=best.gain, centrality=best.centrality)
+        others = {
+            at: mark
+            for at, ceiling in enumerate(self._ceilings)
+            if at != first and ceiling > 0 and ceiling >= mark.gain
+        }
         best = self._ask(others, best)
         return -1 if best is None else best.item
 

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from kina_build.errors import InputError, Refusal
-from kina_build.support.ids import Encoded, Ids, as_encoded, take_ids
+from kina_build.support.ids import Encoded, Ids, Indices, as_encoded, take_ids
 from kina_build.support.matrix import SupportMatrix, read_support
-from kina_build.support.pieces import CHUNK_BYTES, Indices, PartedLevels, Piece
+from kina_build.support.pieces import CHUNK_BYTES, PartedLevels, Piece
 
 HINT = "`kina support -o FOLDER/` writes parts"
 BASE_BYTES = 700_000_000

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Indices = NDArray[np.int64]
+from kina_build.support.ids import Indices
 
 CHUNK_BYTES = 32_000_000
 """Levels read at a time where a reader asks for all of them."""
@@ -36,12 +36,17 @@ class Piece:
     place: Indices | None = None
     """Rows of the file that are looked at, rising; None: all."""
 
-    def item_numbers(self) -> Indices:
-        """Return the number of each of its items, shape (count,), rising."""
-        return np.arange(self.first, self.first + self.count) if self.numbers is None else self.numbers
+    @property
+    def own(self) -> slice | Indices:
+        """Return what takes its items out of an array of all items."""
+        return slice(self.first, self.first + self.count) if self.numbers is None else self.numbers
+
+    def number(self, at: int) -> int:
+        """Return the number of its item at a position."""
+        return self.first + at if self.numbers is None else int(self.numbers[at])
 
     def find(self, items: Indices) -> tuple[Indices, Indices]:
-        """Return which of some item numbers are here (positions in `items`), and their rows in the file."""
+        """Return which of some item numbers are here (positions in `items`), and where among its items."""
         if self.numbers is None:
             local = items - self.first
             here = np.flatnonzero((local >= 0) & (local < self.count))
@@ -49,15 +54,18 @@ class Piece:
             local = np.searchsorted(self.numbers, items)
             inside = np.minimum(local, self.count - 1)
             here = np.flatnonzero(self.numbers[inside] == items)
-        rows = local[here]
-        return here, rows if self.place is None else self.place[rows]
+        return here, local[here]
+
+    def rows(self, local: Indices) -> Indices:
+        """Return in which rows of the file some of its items lie."""
+        return local if self.place is None else self.place[local]
 
     def narrowed(self, items: Indices) -> Piece | None:
         """Return the piece with some items only, numbered by their place in `items` (rising)."""
-        here, rows = self.find(items)
+        here, local = self.find(items)
         if not len(here):
             return None
-        return replace(self, first=-1, count=len(here), numbers=here, place=rows)
+        return replace(self, first=-1, count=len(here), numbers=here, place=self.rows(local))
 
     def cut(self) -> Iterator[Piece]:
         """Cut a piece of whole rows into pieces of CHUNK_BYTES, each read and given back by itself."""
@@ -136,9 +144,9 @@ class PartedLevels:
     def _take(self, items: Indices) -> NDArray[Any]:
         out = np.empty((len(items), self.shape[1]), dtype=self.dtype)
         for window in self._windows:
-            here, rows = window.piece.find(items)
+            here, local = window.piece.find(items)
             if len(here):
-                out[here] = window.levels[rows]
+                out[here] = window.levels[window.piece.rows(local)]
                 if not self.keep_pages:
                     window.release()
         return out

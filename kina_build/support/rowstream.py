@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import itertools
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.tables import DELIMITERS, JSON_SUFFIXES, Row
+from kina_build.jsonl import parse_lines
+from kina_build.tables import DELIMITERS, JSON_SUFFIXES, Row, csv_rows
 
 
 def iter_table(path: Path) -> Iterator[Row]:
@@ -51,32 +51,11 @@ def _iter(
 
 
 def _json_rows(lines: Iterator[str], faults: list[RowFault], path: Path) -> Iterator[Row]:
-    for line, text in enumerate(lines, start=1):
-        if not text.strip():
-            continue
-        try:
-            values = json.loads(text.removesuffix("\n"))
-        except json.JSONDecodeError as error:
-            faults.append(RowFault(str(path), line, f"column {error.colno}: {error.msg}"))
-            continue
-        if isinstance(values, dict):
-            yield Row(line, values)
-        else:
-            faults.append(RowFault(str(path), line, "not a JSON object"))
+    objects = parse_lines((text.removesuffix("\n") for text in lines), str(path), faults)
+    return (Row(line, values) for line, values in objects)
 
 
 def _csv_rows(lines: Iterator[str], faults: list[RowFault], path: Path) -> Iterator[Row]:
     header = next(lines, "")
     delimiter = max(DELIMITERS, key=header.count)
-    reader = csv.reader(itertools.chain([header], lines), delimiter=delimiter)
-    columns = [column.strip() for column in next(reader, [])]
-    if len(set(columns)) != len(columns):
-        twice = next(column for column in columns if columns.count(column) > 1)
-        raise InputError(f"{path}:1: column {twice!r} stands more than once in the header")
-    line = reader.line_num + 1
-    for cells in reader:
-        if len(cells) > len(columns):
-            faults.append(RowFault(str(path), line, f"{len(cells)} cells but {len(columns)} columns"))
-        elif any(cells):
-            yield Row(line, {c: v for c, v in zip(columns, cells, strict=False) if v != ""})
-        line = reader.line_num + 1
+    yield from csv_rows(csv.reader(itertools.chain([header], lines), delimiter=delimiter), str(path), faults)
