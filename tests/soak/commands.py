@@ -19,7 +19,8 @@ import raw.jsonl -o out.jsonl --keep-going
 import raw.json -o out.jsonl
 import raw.parquet -o out.jsonl
 import <raw.json -o out.jsonl
-import release -o out.jsonl
+import release/test.jsonl -o out.jsonl
+import dataset -o out.jsonl
 check pool.jsonl -o out.jsonl +kina.toml
 check pool.jsonl --profile kina
 check raw.json
@@ -36,12 +37,12 @@ dedup pool.jsonl --cache !vectors.db -o out.json
 dedup pool.jsonl --no-near -o >duplicates.json +duplicates.json.manifest.json
 dedup <pool.jsonl --no-near --explain q016
 contamination pool.jsonl --against second.jsonl --no-near -o out.json
-contamination release --against raw.json --no-near -o out.json
-contamination pool.jsonl --against statement.md --against pool.csv --no-near -o out.json
+contamination two --against raw.json --no-near -o out.json
+contamination pool.jsonl --against corpus.txt --against pool.csv --no-near -o out.json
 anchors anchors.csv --pool pool.jsonl -o out.jsonl
 anchors anchors.jsonl anchors.csv -o out.jsonl
 anchors anchors.csv --worksheet out.csv
-support pool.jsonl --anchors anchors.jsonl --no-cache -o out.npz
+support pool.jsonl --anchors anchors.jsonl -o out.npz
 support pool.jsonl --anchors anchors.jsonl --cache !vectors.db -o out.npz
 support pool.jsonl --anchors anchors.csv --method ratings --ratings levels.csv -o out.npz
 support pool.jsonl --anchors anchors.jsonl --method ratings --ratings ratings.jsonl --labels labels.jsonl -o out.npz
@@ -66,10 +67,10 @@ select --support support.npz -k 9 --exclude <exclude.csv --conflict-mode pairwis
  -o out.json
 certify selection.json --support support.npz --anchors anchors.jsonl --strata pool.jsonl --quota budget.jsonl \
  --conflicts duplicates.json --exclude duplicates.json -o out.json
-certify selection.json --support levels.csv --anchors anchors.jsonl --exact
+certify small.json --support levels.csv --anchors anchors.jsonl --exact
 export pool.jsonl --selection selection.json --decisions decisions.jsonl --duplicates duplicates.json -o out
-export pool.jsonl --agreement agreement.json --audit audited.csv --previous release -o out
-export pool.jsonl --private test --previous private -o out --answers out.answers.jsonl
+export pool.jsonl --duplicates duplicates.json --decisions decisions.jsonl --agreement agreement.json --audit audited.csv --previous release -o out
+export pool.jsonl --selection selection.json --private test --previous private -o out --answers out.answers.jsonl
 diff release private
 verify release
 verify private --answers private.answers.jsonl
@@ -89,9 +90,9 @@ score --task universe --questions universe.jsonl --replies universe_replies.json
 score --task universe --stages stages.jsonl
 link predictions.jsonl --names names.csv --fixed fixed.csv --keywords keywords.csv -o out.jsonl
 rank --scores scores.jsonl --samples 100 --only selection.json -o out.json
-rank --scores matrix.csv --clusters clusters.csv --samples 100 --only must.csv --paper
+rank --scores matrix.csv --clusters clusters.csv --samples 100 --only exclude.csv --paper
 rank --scores scores.jsonl --items pool.jsonl --item-analysis out.jsonl --samples 100
-rank --scores scores.jsonl --release release --samples 100
+rank --scores released.jsonl --release release --samples 100
 rank --answers answers.jsonl --items pool.jsonl --samples 100
 rank --published published.csv --item-count 100 --samples 100
 report . -o out +pool.jsonl +findings.jsonl +duplicates.json +support.npz +selection.json +certificate.json \
@@ -109,15 +110,15 @@ review pull desk.json --reviewers reviewers.csv --folder worksheets -o out.jsonl
 review agreement reviews.jsonl --seeded-bad seeded.csv -o out.json
 review agreement reviews.csv
 review settle --reviews reviews.jsonl --bar 14 --tie split +kina.toml
-review settle --reviews reviews.csv --scores grades.csv --bar 14 --tie split --rules rules.csv \
+review settle --reviews reviews.csv --scores grades.csv --rules rules.csv \
  --ledger out.db --decisions out.jsonl --contests out2.jsonl --awards out.csv
 review settle --reviews reviews.jsonl --base 2.00 --bonus 5.00 --currency USD --bar 14 --tie split --seed 42 \
- --findings audited.csv --penalty 1.00 --ledger !ledger.db +ledger.db.payees.json
+ --findings drawn.csv --penalty 1.00 --ledger !ledger.db +ledger.db.payees.json
 review calibrate --pilot pilot.csv --bonus 5.00
 review statement --ledger ledger.db +ledger.db.payees.json -o outs
 review audit commit --seed-file seed.txt
 review audit draw --decisions decisions.jsonl --seed-file seed.txt --commitment COMMITMENT -o out.json
-review audit assess --draw audit.json --findings audited.csv --reviews reviews.jsonl
+review audit assess --draw audit.json --findings drawn.csv --reviews reviews.jsonl
 review ledger verify --ledger ledger.db --against statement.md --against \
  payments.csv.manifest.json
 review ledger show --ledger ledger.db

@@ -82,7 +82,7 @@ def draw(pairs: Sequence[tuple[Reader, str]], seed: int, number: int) -> tuple[C
     Random(f"{seed} order {turn}").shuffle(order)
     reader, target = pairs[order[place]]
     rng = Random(f"{seed} case {number}")
-    return Case(reader, target, rng.choice(damages(target)), rng.random() < 0.5), rng
+    return Case(reader, target, rng.choice(damages(target)), rng.random() < 0.7), rng
 
 
 def run(world: Path, pairs: Sequence[tuple[Reader, str]], seed: int, number: int) -> list[Violation]:
@@ -103,7 +103,7 @@ def lay_out(world: Path, case: Case, rng: Random) -> None:
     """Copy into this folder what the command needs, its target damaged."""
     for name in needed(case.reader, world):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(world / name, name)
+        shutil.copy(world / name, name)
     target = Path(case.target)
     target.write_bytes(case.damage(target.read_bytes(), rng))
 
@@ -144,7 +144,7 @@ def _escaped(done: Result) -> bool:
 def _find_place(words: Sequence[str], stdin: bytes) -> tuple[str, str]:
     """Run again with -v, and read from the traceback where the fault was."""
     with contextlib.suppress(Hang), _in_time():
-        told = invoke([*words, "-v", "--force"], stdin).stderr
+        told = invoke([*words, "-v"], stdin).stderr
         frames = FRAME.findall(told)
         last = [line for line in told.split("\n") if LAST.match(line) and not line.startswith(("error", "hint"))]
         where = " in ".join(frames[-1]) if frames else "?"

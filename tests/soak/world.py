@@ -16,6 +16,8 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from typer import testing
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from kina_build.cli.main import app
@@ -54,10 +56,12 @@ review pay plan --ledger ledger.db -o payments.csv
 review statement --ledger ledger.db -o statements
 export pool.jsonl --selection selection.json --decisions decisions.jsonl --duplicates duplicates.json \
  -o release
+export pool.jsonl --duplicates duplicates.json -o two
 export pool.jsonl --selection selection.json --private test --previous release -o private
 score --task multiple-choice --items pool.jsonl --responses responses.jsonl -o scores.jsonl
 rank --scores scores.jsonl --only selection.json --samples 100 --item-analysis item_analysis.jsonl \
  -o leaderboard.json
+select --support levels.csv --anchors anchors.jsonl -k 6 -o small.json
 score --task universe --questions universe.jsonl --replies universe_replies.jsonl -o universe_scores.jsonl
 """
 """Command lines that make the files kina writes; those that end with 1 find what was planted."""
@@ -73,10 +77,14 @@ base = "2.00"
 """
 
 
+COMMAND = get_command(app)
+
+
 def invoke(words: Sequence[str], stdin: bytes | None = None) -> Result:
     """Run kina in this process, its encoder one that needs no weights."""
-    encoder = lambda name, rules=None: WordEncoder()  # noqa: E731
-    with patch.object(embedding, "load_encoder", encoder):
+    words_alone = patch.object(embedding, "load_encoder", lambda name, rules=None: WordEncoder())
+    once = patch.object(testing, "_get_command", lambda _: COMMAND)  # making it anew takes longer than most cases
+    with words_alone, once:
         return CliRunner().invoke(app, list(words), input=stdin)
 
 
@@ -139,7 +147,7 @@ def _write_by_hand(folder: Path) -> None:
     ])  # fmt: skip
     _jsonl(folder / "signatures.jsonl", [
         {"item_id": r["id"], "method_family": "recall", "core_principle": r["subfield"], "answer_type": "word",
-         "constraints": ["negated"], "alignment": 0.5} for r in rows
+         "constraints": ["negated"], "alignment": 0.9 if n % 3 else 0.1} for n, r in enumerate(rows)
     ])  # fmt: skip
     _csv(folder / "strata.csv", [{"item_id": r["id"], "stratum": r["subfield"]} for r in rows])
     strata = sorted({r["subfield"] for r in rows})
@@ -150,13 +158,8 @@ def _write_by_hand(folder: Path) -> None:
     _csv(folder / "exclude.csv", [{"item_id": ids[3]}, {"item_id": ids[4]}])
     _csv(folder / "seeded.csv", [{"item_id": ids[5]}])
     _csv(folder / "clusters.csv", [{"item_id": i, "cluster": f"c{n // 2}"} for n, i in enumerate(ids)])
-    _csv(
-        folder / "pairs.csv",
-        [
-            {"item_id": ids[n], "other_id": ids[n + 1], "duplicate": int(n % 2)}
-            for n in range(0, len(ids) - 1, 2)
-        ],
-    )
+    pairs_of = [("q016", "q054", 1), ("q028", "q086", 1), *((ids[n], ids[n + 1], 0) for n in range(3))]
+    _csv(folder / "pairs.csv", [{"item_id": i, "other_id": o, "duplicate": d} for i, o, d in pairs_of])
     _jsonl(
         folder / "overrides.jsonl",
         [
@@ -171,11 +174,12 @@ def _write_by_hand(folder: Path) -> None:
         folder / "answers.jsonl",
         [{"model": f"m{m}", "answers": "ABCD" * (len(ids) // 4) + "ABCD"[: len(ids) % 4]} for m in range(3)],
     )
-    _by_hand_review(folder, ids)
+    _by_hand_review(folder, rows)
     _by_hand_scoring(folder, ids)
 
 
-def _by_hand_review(folder: Path, ids: Sequence[str]) -> None:
+def _by_hand_review(folder: Path, rows: Sequence[Mapping[str, str]]) -> None:
+    ids = [row["id"] for row in rows]
     _csv(folder / "graders.csv", [{"reviewer_id": f"g{n}", "payee_id": f"pg{n}"} for n in range(3)])
     reviews = [json.loads(line) for line in (folder / "reviews.jsonl").read_text().splitlines()]
     flat = ("item_id", "reviewer_id", "payee_id", "status", "submitted_at", "verdict", "review_score")
@@ -197,6 +201,9 @@ def _by_hand_review(folder: Path, ids: Sequence[str]) -> None:
         for n in range(40) for k, effort in enumerate(("HH", "HL", "LH", "LL")[n % 4])
     ]  # fmt: skip
     _csv(folder / "pilot.csv", pilot)
+    (folder / "corpus.txt").write_text(
+        "\n\n".join(f"Somebody asked: {row['question']}" for row in rows), encoding="utf-8"
+    )
     (folder / "kina.toml").write_text(SETTINGS, encoding="utf-8")
 
 
@@ -246,6 +253,14 @@ def _write_from_made(folder: Path) -> None:
     )
     # its own name holds a number drawn by the ledger
     shutil.copy(sorted((folder / "statements").iterdir())[0], folder / "statement.md")
+    drawn = json.loads((folder / "audit.json").read_text())["item_ids"]
+    _csv(folder / "drawn.csv", [{"item_id": i, "flawed": "yes" if n == 0 else "no", "flaw": "", "failed": ""}
+                                for n, i in enumerate(drawn)])  # fmt: skip
+    kept = {json.loads(line)["id"] for line in (folder / "release/test.jsonl").read_text().splitlines()}
+    scores = [json.loads(line) for line in (folder / "scores.jsonl").read_text().splitlines()]
+    _jsonl(folder / "released.jsonl", [row for row in scores if row["item_id"] in kept])
+    (folder / "dataset" / "data").mkdir(parents=True)
+    shutil.copy(folder / "raw.parquet", folder / "dataset" / "data" / "test-00000-of-00001.parquet")
     shutil.copy(folder / "ledger.db", folder / "flying.db")
     shutil.copy(folder / "ledger.db.payees.json", folder / "flying.db.payees.json")
     invoke(["review", "pay", "mark", "--ledger", "flying.db", "--batch", "b0001", "--state", "in_flight"])
