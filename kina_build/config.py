@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kina_build.errors import ConfigError
 from kina_build.jsonl import describe
+from kina_build.rows.limits import IntakeRules
 
 CONFIG_NAME = "kina.toml"
 
@@ -357,6 +358,7 @@ class RankingRules(Section):
 class Settings(Section):
     """The resolved page of numbers."""
 
+    intake: IntakeRules = IntakeRules()
     items: ItemRules = ItemRules()
     chat: ChatRules = ChatRules()
     engine: EngineRules = EngineRules()

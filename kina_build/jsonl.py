@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -14,60 +14,76 @@ from typing import IO, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
+from kina_build.rows.kinds import name_kind
+from kina_build.rows.source import STREAM, Source, forget, limits, open_source
+from kina_build.rows.strict import JsonFault, lines_of, parse_json
 
 Record = TypeVar("Record", bound=BaseModel)
 
-STREAM = Path("-")
-"""The path that means standard input or standard output."""
-
 
 def read_bytes(path: Path) -> bytes:
-    """Read a whole file, or standard input for "-".
+    """Read a whole file, or standard input for "-"; gzip is unpacked.
 
     Raises:
         InputError: the file is missing, a directory, or unreadable.
     """
-    if path == STREAM:
-        return sys.stdin.buffer.read()
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file", hint="check the path and the folder you are in") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a folder, not a file") from None
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+    return open_source(path).data
 
 
 def read_text(path: Path) -> str:
     """Read a UTF-8 file, without its byte order mark.
 
     Raises:
-        InputError: missing or empty file, or a byte that is not UTF-8 (its offset is named).
+        InputError: missing or empty file, a file of another kind, or a byte that is not UTF-8 (its offset
+            is named).
     """
-    raw = read_bytes(path)
+    return decode(open_source(path))
+
+
+def decode(source: Source) -> str:
+    """Decode a source as UTF-8, without its byte order mark.
+
+    Raises:
+        InputError: as read_text.
+    """
+    raw = source.data
+    if (kind := name_kind(raw)) is not None:
+        raise InputError(f"{source.name}: is {kind.name}, not text", hint=kind.hint)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         # utf-8-sig counts from behind the mark
         offset = error.start + (3 if raw.startswith(b"\xef\xbb\xbf") else 0)
-        raise InputError(f"{path}: byte {offset} is not UTF-8", hint="save the file as UTF-8") from None
+        raise InputError(
+            f"{source.name}: byte {offset} is not UTF-8", hint="save the file as UTF-8"
+        ) from None
     if not text.strip():
-        raise InputError(f"{path}: the file is empty")
+        raise InputError(f"{source.name}: the file is empty")
     return text
 
 
 def iter_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) for each non-blank line of a JSON Lines file.
+    """Yield (line number, object) for each object of a JSON Lines file or of a JSON array.
 
     Raises:
-        RowErrors: lines that are not JSON objects; all of them, raised after the last line.
+        RowErrors: rows that are not JSON objects; all of them, raised after the last one.
     """
     faults: list[RowFault] = []
-    # only "\n" ends a JSON line: splitlines() would also cut at U+0085 and U+2028 inside strings
-    yield from parse_lines(read_text(path).split("\n"), str(path), faults)
+    yield from parse_objects(read_text(path), str(path), faults)
     if faults:
         raise RowErrors(faults, hint="each line must be one JSON object")
+
+
+def parse_objects(text: str, name: str, faults: list[RowFault]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number, object) of JSON Lines, of an array, or of one object; the text tells which."""
+    start = text.lstrip()[:1]
+    if start == "[":
+        return _parse_array(text, name, faults)
+    # only "\n" ends a JSON line: splitlines() would also cut at U+0085 and U+2028 inside strings
+    lines = text.split("\n")
+    if start == "{" and (one := _parse_lone(text, lines)) is not None:
+        return iter([one])
+    return parse_lines(lines, name, faults)
 
 
 def parse_lines(
@@ -78,14 +94,47 @@ def parse_lines(
         if not text.strip():
             continue
         try:
-            row = json.loads(text)
-        except json.JSONDecodeError as error:
-            faults.append(RowFault(name, line, f"column {error.colno}: {error.msg}"))
+            row = parse_json(text, limits())
+        except JsonFault as error:
+            faults.append(RowFault(name, line, error.message))
             continue
         if isinstance(row, dict):
             yield line, row
         else:
             faults.append(RowFault(name, line, "not a JSON object"))
+
+
+def _parse_array(text: str, name: str, faults: list[RowFault]) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        elements = parse_json(text, limits())
+    except JsonFault as error:
+        faults.append(RowFault(name, error.line, error.message))
+        return
+    for line, row in zip(lines_of(text, text.index("["), len(elements)), elements, strict=True):
+        if isinstance(row, dict):
+            yield line, row
+        else:
+            faults.append(RowFault(name, line, "not a JSON object"))
+
+
+def _parse_lone(text: str, lines: Sequence[str]) -> tuple[int, dict[str, Any]] | None:
+    """Return the one object of a text that spreads over several lines; None where its lines are objects."""
+    first = next(at for at, line in enumerate(lines) if line.strip())
+    try:
+        parse_json(lines[first], limits())
+    except JsonFault as torn:
+        if torn.reason in WHOLE_FAULTS:
+            return None
+    else:
+        return None
+    try:
+        return first + 1, parse_json(text, limits())
+    except JsonFault:
+        return None
+
+
+WHOLE_FAULTS = frozenset({"json_too_deep", "json_repeated_key", "json_not_finite", "json_large_number"})
+"""Faults of a line that is a value, so that the text is lines."""
 
 
 def read_records(path: Path, model: type[Record]) -> list[Record]:
@@ -118,9 +167,9 @@ def read_json(path: Path) -> Any:
         InputError: missing, empty or malformed file, with line and column.
     """
     try:
-        return json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: column {error.colno}: {error.msg}") from None
+        return parse_json(read_text(path), limits())
+    except JsonFault as error:
+        raise InputError(f"{path}:{error.line}: {error.message}") from None
 
 
 def read_document(path: Path, model: type[Record]) -> Record:
@@ -187,6 +236,7 @@ def writing(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
     everything was written and synced. "-" writes to standard output. A private file
     can be read by its owner only.
     """
+    forget(path)
     if path == STREAM:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

@@ -14,20 +14,11 @@ from pydantic import BaseModel, ConfigDict
 
 from kina_build import __version__
 from kina_build.errors import InputError
-from kina_build.jsonl import STREAM, canonical, read_document, write_document
+from kina_build.jsonl import canonical, read_document, write_document
+from kina_build.rows.source import STREAM, Digest, digest_of, forget, is_stream
 
-CHUNK_BYTES = 1 << 20
-
-
-class Digest(BaseModel):
-    """Identify the content of one file or folder."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    sha256: str
-    size_bytes: int
-    rows: int
-    """Newline characters in the file; for a folder, the files in it."""
+PIPE = "(pipe)"
+"""Name of any pipe: the system's own changes from run to run."""
 
 
 class Manifest(BaseModel):
@@ -88,6 +79,8 @@ class Job:
         """Write the manifest beside the first output."""
         if not self.recorded:
             return
+        for output in self.outputs:  # some grow line by line, behind what was read of them
+            forget(output)
         manifest = Manifest(
             command=self.command,
             version=__version__,
@@ -103,8 +96,8 @@ class Job:
 
     @property
     def recorded(self) -> bool:
-        """Tell whether this run leaves a manifest: streams cannot be compared later."""
-        return bool(self.outputs) and STREAM not in (*self.inputs, *self.outputs)
+        """Tell whether this run leaves a manifest: what went to standard output lies nowhere."""
+        return bool(self.outputs) and STREAM not in self.outputs
 
 
 def sidecar(output: Path) -> Path:
@@ -121,40 +114,26 @@ def digests(paths: Sequence[Path]) -> dict[str, Digest]:
     """Digest files and folders, keyed by name; equal names are told apart by a counter."""
     found: dict[str, Digest] = {}
     for path in paths:
-        name, copy = path.name, 2
+        name = given = PIPE if path != STREAM and is_stream(path) else path.name
+        copy = 2
         while name in found:
-            name, copy = f"{path.name}#{copy}", copy + 1
+            name, copy = f"{given}#{copy}", copy + 1
         found[name] = digest(path)
     return found
 
 
 def digest(path: Path) -> Digest:
-    """Digest one file, or a folder through its sorted relative names and file digests.
+    """Digest what was read of a file or stream, or a folder through its sorted names and file digests.
 
     Raises:
         InputError: there is nothing at that path.
     """
     if not path.is_dir():
-        return _digest_file(path)
+        return digest_of(path)
     total = hashlib.sha256()
     size = count = 0
     for file in sorted(p for p in path.rglob("*") if p.is_file()):
-        one = _digest_file(file)
+        one = digest_of(file)
         total.update(f"{file.relative_to(path).as_posix()}\0{one.sha256}\n".encode())
         size, count = size + one.size_bytes, count + 1
     return Digest(sha256=total.hexdigest(), size_bytes=size, rows=count)
-
-
-def _digest_file(path: Path) -> Digest:
-    total = hashlib.sha256()
-    size = rows = 0
-    try:
-        with path.open("rb") as file:
-            while chunk := file.read(CHUNK_BYTES):
-                total.update(chunk)
-                size, rows = size + len(chunk), rows + chunk.count(b"\n")
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file", hint="check the path and the folder you are in") from None
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    return Digest(sha256=total.hexdigest(), size_bytes=size, rows=rows)

@@ -1,4 +1,4 @@
-"""Small tables that people keep: rows from CSV, TSV or JSON Lines, values as they stand.
+"""Small tables that people keep: rows from CSV, TSV, JSON or Parquet, values as they stand.
 
 Nothing is guessed: "NA", "001" and "None" stay text. A blank CSV cell is an absent
 field. Foreign question files have a reader of their own in `items/`.
@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.jsonl import describe, iter_rows, read_text, writing
+from kina_build.jsonl import decode, describe, parse_objects, writing
+from kina_build.rows.kinds import name_form
+from kina_build.rows.source import Source, limits, open_source
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 Record = TypeVar("Record", bound=BaseModel)
 
 JSON_SUFFIXES = {".jsonl", ".ndjson", ".json"}
+CSV_SUFFIXES = {".csv", ".tsv"}
+PARQUET = b"PAR1"
 DELIMITERS = ",;\t"
 NEUTRALISED = ("=", "+", "-", "@", "\t", "\r")
 """First characters that make a spreadsheet read a cell as a formula."""
@@ -35,19 +39,81 @@ class Row:
 
     line: int
     values: dict[str, Any]
+    file: str = ""
+    """As the user wrote it."""
+
+    def seen_from(self, other: Row) -> str:
+        """Name this row's place to somebody who looks at another row."""
+        return f"line {self.line}" if self.file == other.file else f"{self.file}:{self.line}"
+
+    def fault(self, message: str) -> RowFault:
+        """Return a fault of this row."""
+        return RowFault(self.file, self.line, message)
 
 
-def read_table(path: Path) -> list[Row]:
-    """Read rows of a CSV, TSV or JSON Lines file; the suffix decides, for "-" the first character.
+def read_table(paths: Path | Sequence[Path]) -> list[Row]:
+    """Read rows of CSV, TSV, JSON Lines, a JSON array or Parquet; the content tells which.
+
+    Args:
+        paths: a file, or several whose rows follow each other.
 
     Raises:
-        InputError: missing or empty file, no header, a repeated column.
+        InputError: missing or empty file, a file of another kind, no header, a repeated column.
         RowErrors: rows with more cells than columns, or lines that are not JSON objects.
     """
-    text_is_json = path.suffix.lower() in JSON_SUFFIXES
-    if text_is_json:
-        return [Row(line, values) for line, values in iter_rows(path)]
-    return parse_csv(read_text(path), str(path))
+    files = [paths] if isinstance(paths, Path) else paths
+    return [row for path in files for row in _read_one(open_source(path))]
+
+
+def _read_one(source: Source) -> list[Row]:
+    if source.data.startswith(PARQUET):
+        return _parquet_rows(source)
+    text = decode(source)
+    return _json_rows(text, source) if _is_json(text, source.suffix) else parse_csv(text, source.name)
+
+
+def is_json(path: Path) -> bool:
+    """Tell whether a text file holds JSON rather than CSV.
+
+    Raises:
+        InputError: as read_text.
+    """
+    source = open_source(path)
+    return _is_json(decode(source), source.suffix)
+
+
+def _is_json(text: str, suffix: str) -> bool:
+    if suffix in JSON_SUFFIXES:
+        return True
+    first = next(line for line in text.split("\n") if line.strip()).strip()
+    # a header may begin with a bracket too, a whole object or the start of an array does not
+    return first[:1] in "[{" and (suffix not in CSV_SUFFIXES or first[:2] in ('{"', "[{", "["))
+
+
+def _json_rows(text: str, source: Source) -> list[Row]:
+    faults: list[RowFault] = []
+    rows = [Row(line, values, source.name) for line, values in parse_objects(text, source.name, faults)]
+    if faults:
+        raise RowErrors(faults, hint="each line must be one JSON object")
+    return rows
+
+
+def _parquet_rows(source: Source) -> list[Row]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(io.BytesIO(source.data))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(f"{source.name}: not a readable Parquet file ({error})") from None
+    return [
+        Row(number, _present(values), source.name) for number, values in enumerate(table.to_pylist(), start=1)
+    ]
+
+
+def _present(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop what is missing: a data frame writes it as null or NaN."""
+    return {name: value for name, value in values.items() if value is not None and value == value}  # noqa: PLR0124
 
 
 def parse_csv(text: str, name: str) -> list[Row]:
@@ -57,14 +123,17 @@ def parse_csv(text: str, name: str) -> list[Row]:
         InputError: no header or a repeated column.
         RowErrors: rows with more cells than the header.
     """
-    header = text.partition("\n")[0]
-    delimiter = max(DELIMITERS, key=header.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     faults: list[RowFault] = []
-    rows = list(csv_rows(reader, name, faults))
+    rows = list(csv_rows(open_csv(io.StringIO(text, newline=""), text.partition("\n")[0]), name, faults))
     if faults:
         raise RowErrors(faults, hint="quote cells that hold the delimiter")
     return rows
+
+
+def open_csv(lines: Iterable[str], header: str) -> Reader:
+    """Open a reader of CSV lines; the delimiter is the one that cuts the header into most columns."""
+    csv.field_size_limit(limits().cell_characters)
+    return csv.reader(lines, delimiter=max(DELIMITERS, key=header.count))
 
 
 def csv_rows(reader: Reader, name: str, faults: list[RowFault]) -> Iterator[Row]:
@@ -73,40 +142,68 @@ def csv_rows(reader: Reader, name: str, faults: list[RowFault]) -> Iterator[Row]
     Raises:
         InputError: a repeated column.
     """
-    columns = [column.strip() for column in next(reader, [])]
+    columns = [column.strip() for column in _next(reader, name, faults) or []]
     if len(set(columns)) != len(columns):
         twice = next(column for column in columns if columns.count(column) > 1)
         raise InputError(f"{name}:1: column {twice!r} stands more than once in the header")
     line = reader.line_num + 1
-    for cells in reader:
+    while (cells := _next(reader, name, faults)) is not None:
         if len(cells) > len(columns):
             faults.append(RowFault(name, line, f"{len(cells)} cells but {len(columns)} columns"))
         elif any(cells):
-            yield Row(line, {c: v for c, v in zip(columns, cells, strict=False) if v != ""})
+            yield Row(line, {c: v for c, v in zip(columns, cells, strict=False) if v != ""}, name)
         line = reader.line_num + 1
 
 
-def read_typed(path: Path, model: type[Record]) -> list[Record]:
-    """Read rows of a CSV, TSV or JSON Lines file into records of one model.
+def _next(reader: Reader, name: str, faults: list[RowFault]) -> list[str] | None:
+    """Return the next row's cells, None at the end; a row that breaks the reader ends the file."""
+    line = reader.line_num + 1
+    try:
+        return next(reader, None)
+    except csv.Error as error:
+        faults.append(RowFault(name, line, str(error)))
+        return None
+
+
+def read_typed(paths: Path | Sequence[Path], model: type[Record]) -> list[Record]:
+    """Read rows of a table, or of several, into records of one model.
 
     Raises:
         InputError: as read_table, or a file with a header but no rows.
         RowErrors: rows that do not fit the model, each with file:line and the field's name.
     """
-    rows = read_table(path)
-    if not rows:
-        raise InputError(f"{path}: no rows below the header")
+    rows = need_rows(paths)
     records: list[Record] = []
     faults: list[RowFault] = []
     for row in rows:
         try:
             records.append(model.model_validate(row.values))
         except ValidationError as error:
-            faults.extend(RowFault(str(path), row.line, text) for text in describe(error))
+            faults.extend(map(row.fault, describe(error)))
     if faults:
         required = [name for name, info in model.model_fields.items() if info.is_required()]
-        raise RowErrors(faults, hint=f"needed columns: {', '.join(required)}")
+        raise RowErrors(faults, hint=hint_at(rows, f"needed columns: {', '.join(required)}"))
     return records
+
+
+def need_rows(paths: Path | Sequence[Path]) -> list[Row]:
+    """Read rows as read_table does, from files of which each must have some.
+
+    Raises:
+        InputError: as read_table, or a file with a header but no rows.
+        RowErrors: as read_table.
+    """
+    parts = [(path, read_table(path)) for path in ([paths] if isinstance(paths, Path) else paths)]
+    for path, rows in parts:
+        if not rows:
+            raise InputError(f"{path}: no rows below the header")
+    return [row for _, rows in parts for row in rows]
+
+
+def hint_at(rows: Sequence[Row], otherwise: str) -> str:
+    """Say what rows that do not fit are, where the tool that wrote them is known."""
+    kind = name_form(rows[0].values) if rows else None
+    return f"this is {kind.name}: {kind.hint}" if kind is not None else otherwise
 
 
 def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> int:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.jsonl import describe
-from kina_build.tables import read_table
+from kina_build.tables import hint_at, need_rows
 from review.records import Finding, Grade, Review, Reviewer
 from review.rubric import CRITERION_NAMES
 
@@ -28,41 +28,41 @@ LISTS: Mapping[str, Callable[[str], Any]] = {
 
 @dataclass(frozen=True)
 class Table(Generic[Record]):
-    """Records of one file, and what of the file was not read."""
+    """Records of one file or several, and what of them was not read."""
 
     records: list[Record]
     ignored: tuple[str, ...]
     """Columns that no field is called after."""
 
 
-def read_reviews(path: Path) -> Table[Review]:
+def read_reviews(paths: Path | Sequence[Path]) -> Table[Review]:
     """Read reviews; a column named after a criterion holds its rating, `flaws` kinds joined by ";".
 
     Raises:
         InputError: unreadable file, or no rows.
         RowErrors: rows that are no reviews.
     """
-    return _read(path, Review, marks="ratings")
+    return _read(paths, Review, marks="ratings")
 
 
-def read_grades(path: Path) -> Table[Grade]:
+def read_grades(paths: Path | Sequence[Path]) -> Table[Grade]:
     """Read grades of reviews: a review_score, or a mark in a column per criterion.
 
     Raises:
         InputError: unreadable file, or no rows.
         RowErrors: rows that are no grades.
     """
-    return _read(path, Grade, marks="marks")
+    return _read(paths, Grade, marks="marks")
 
 
-def read_findings(path: Path) -> Table[Finding]:
+def read_findings(paths: Path | Sequence[Path]) -> Table[Finding]:
     """Read audit findings; `failed` holds reviewer ids joined by ";".
 
     Raises:
         InputError: unreadable file, or no rows.
         RowErrors: rows that are no findings.
     """
-    return _read(path, Finding)
+    return _read(paths, Finding)
 
 
 def read_reviewers(path: Path) -> Table[Reviewer]:
@@ -80,10 +80,8 @@ def read_reviewers(path: Path) -> Table[Reviewer]:
     return table
 
 
-def _read(path: Path, model: type[Record], marks: str = "") -> Table[Record]:
-    rows = read_table(path)
-    if not rows:
-        raise InputError(f"{path}: no rows below the header")
+def _read(paths: Path | Sequence[Path], model: type[Record], marks: str = "") -> Table[Record]:
+    rows = need_rows(paths)
     known = set(model.model_fields) | (set(CRITERION_NAMES) if marks else set())
     records: list[Record] = []
     faults: list[RowFault] = []
@@ -91,10 +89,10 @@ def _read(path: Path, model: type[Record], marks: str = "") -> Table[Record]:
         try:
             records.append(model.model_validate(_fields(row.values, known, marks)))
         except ValidationError as error:
-            faults.extend(RowFault(str(path), row.line, text) for text in describe(error))
+            faults.extend(map(row.fault, describe(error)))
     if faults:
         needed = [name for name, info in model.model_fields.items() if info.is_required()]
-        raise RowErrors(faults, hint=f"needed columns: {', '.join(needed)}")
+        raise RowErrors(faults, hint=hint_at(rows, f"needed columns: {', '.join(needed)}"))
     return Table(records, tuple(sorted({key for row in rows for key in row.values} - known)))
 
 

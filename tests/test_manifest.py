@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import hashlib
+import io
+import json
 from pathlib import Path
 
 import pytest
 
 from kina_build.errors import InputError
 from kina_build.manifest import Job, digest, digests, sidecar
+from kina_build.rows.source import reading
+from kina_build.tables import read_table
 
 
 @pytest.fixture
@@ -52,9 +57,25 @@ def test_manifest_holds_no_absolute_path_and_no_clock(job: Job) -> None:
     assert sidecar(job.outputs[0]).read_text() == text
 
 
-def test_streams_leave_no_manifest(tmp_path: Path) -> None:
-    Job("count", [Path("-")], [tmp_path / "out.json"]).record({})
-    assert not sidecar(tmp_path / "out.json").exists()
+def test_what_went_to_standard_output_leaves_no_manifest(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("a\n1\n")
+    Job("count", [tmp_path / "in.csv"], [Path("-")]).record({})
+    assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+def test_the_digest_of_a_stream_is_of_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\n1\n")))
+    (tmp_path / "out.json").write_text("{}")
+    with reading():
+        assert read_table(Path("-"))[0].values == {"a": "1"}
+        Job("count", [Path("-")], [tmp_path / "out.json"]).record({})
+        assert read_table(Path("-"))[0].values == {"a": "1"}
+    written = json.loads(sidecar(tmp_path / "out.json").read_text())
+    assert written["inputs"]["-"] == {
+        "sha256": hashlib.sha256(b"a\n1\n").hexdigest(),
+        "size_bytes": 4,
+        "rows": 2,
+    }
 
 
 def test_folder_digest_sees_names_and_contents(tmp_path: Path) -> None:

@@ -61,7 +61,12 @@ def budget(
     params = {"total": total, "shares": shares.value, "rules": rules.model_dump(mode="json")}
     stage = run.stage(
         "budget",
-        inputs=[pool, *(path for path in (support, anchors, conflicts, exclude) if path is not None)],
+        inputs=[
+            pool,
+            *(path for path in (support, anchors) if path is not None),
+            *(conflicts or ()),
+            *(exclude or ()),
+        ],
         outputs=[] if output is None else [output],
         params=params | scored.params | {"scored": support is not None},
         show=show_budget,

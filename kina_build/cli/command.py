@@ -7,16 +7,18 @@ import functools
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+import typing
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.models import ArgumentInfo
 
 from kina_build.cli import options
 from kina_build.cli.console import Console
-from kina_build.errors import KinaError
+from kina_build.errors import KinaError, UsageError
 
 if TYPE_CHECKING:
     from kina_build.config import EngineRules, Settings
@@ -53,8 +55,11 @@ class Run:
             ConfigError: as load_settings.
         """
         from kina_build.config import load_settings
+        from kina_build.rows.source import set_limits
 
-        return load_settings(self.config)
+        settings = load_settings(self.config)
+        set_limits(settings.intake)
+        return settings
 
     def engine_rules(self, kind: str | None, memory_mb: int | None = None) -> EngineRules:
         """Return the settings of the engine, with what --engine and --memory say."""
@@ -117,7 +122,7 @@ class Stage:
     ) -> None:
         """Write the manifest, then print the report."""
         self.job.record(report, exit_code=exit_code, packages=packages, models=models)
-        from kina_build.jsonl import STREAM
+        from kina_build.rows.source import STREAM
 
         if STREAM in self.job.outputs:  # stdout holds the data itself
             if exit_code:
@@ -143,7 +148,8 @@ def command(
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(function, eval_str=True)
-        own = list(signature.parameters.values())[1:]
+        own = [_take_all(parameter) for parameter in list(signature.parameters.values())[1:]]
+        single = {p.name for p in signature.parameters.values() if _names_one_file(p)}
         common = [
             inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
             for key, (annotation, default) in COMMON.items()
@@ -153,9 +159,8 @@ def command(
         def call(**arguments: Any) -> None:
             given = {key: arguments.pop(key) for key in COMMON}
             console = Console(json=given["json"], quiet=given["quiet"], verbose=given["verbose"])
-            with_errors_shown(
-                console, lambda: function(Run(console, given["config"], given["force"]), **arguments)
-            )
+            run = Run(console, given["config"], given["force"])
+            with_errors_shown(console, lambda: _call(function, run, arguments, single))
 
         keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
         call.__signature__ = inspect.Signature([*keyword, *common])  # type: ignore[attr-defined]
@@ -165,6 +170,59 @@ def command(
         return function
 
     return register
+
+
+def _call(
+    function: Callable[..., None], run: Run, arguments: Mapping[str, Any], single: Container[str]
+) -> None:
+    from kina_build.rows.source import reading
+
+    with reading():
+        function(run, **{name: _given_once(name, value, single) for name, value in arguments.items()})
+
+
+def _names_one_file(parameter: inspect.Parameter) -> bool:
+    return typing.get_origin(parameter.annotation) is Annotated and typing.get_args(parameter.annotation)[
+        0
+    ] in (Path, Path | None)
+
+
+def _take_all(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Let an option that names one file be seen as often as it is given: the last one would win unseen."""
+    if not _names_one_file(parameter) or _is_argument(parameter):
+        return parameter
+    kind, *more = typing.get_args(parameter.annotation)
+    many: Any = list[Path] if kind is Path else list[Path] | None
+    default = [parameter.default] if isinstance(parameter.default, Path) else parameter.default
+    return parameter.replace(annotation=Annotated[many, *more], default=default)
+
+
+def _is_argument(parameter: inspect.Parameter) -> bool:
+    return any(isinstance(one, ArgumentInfo) for one in typing.get_args(parameter.annotation))
+
+
+def _given_once(name: str, value: Any, single: Container[str]) -> Any:
+    """Return an option's value; a file that stands twice would count twice.
+
+    Raises:
+        UsageError: an option for one file was given two, or one file was named twice.
+    """
+    if not isinstance(value, list) or not all(isinstance(path, Path) for path in value):
+        return value
+    option = name.strip("_").replace("_", "-")
+    if name in single and len(value) > 1:
+        raise UsageError(
+            f"--{option} is given {len(value)} times and takes one file",
+            hint="join the files, or leave one out",
+        )
+    twice = next((path for at, path in enumerate(value) if _same(path, value[:at])), None)
+    if twice is not None:
+        raise UsageError(f"{twice} is given twice to {option}")
+    return (value[0] if value else None) if name in single else value
+
+
+def _same(path: Path, others: Sequence[Path]) -> bool:
+    return any(path == other or path.absolute() == other.absolute() for other in others)
 
 
 def with_errors_shown(console: Console, work: Callable[[], None]) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def work_folder(output: Path) -> Path:
     """Return the folder beside an output in which a large run keeps what it can go on from."""
-    from kina_build.jsonl import STREAM
+    from kina_build.rows.source import STREAM
 
     beside = Path("dedup.work") if output == STREAM else output.with_name(f"{output.name}.work")
     return beside.absolute()  # workers of another machine stand in another folder

@@ -32,15 +32,18 @@ if TYPE_CHECKING:
     from review.tournament import Settlement, Terms
 
 Reviews = Annotated[
-    Path,
-    typer.Option("--reviews", help="CSV or JSONL: item_id, reviewer_id, review_score, submitted_at, status."),
+    list[Path],
+    typer.Option(
+        "--reviews",
+        help="CSV or JSONL: item_id, reviewer_id, review_score, submitted_at, status; repeatable.",
+    ),
 ]
 Scores = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
         "--scores",
         help="Scores of reviews in a file of their own: item_id, reviewer_id and "
-        "review_score, or a 0 to 4 mark a criterion; several grader_ids are averaged.",
+        "review_score, or a 0 to 4 mark a criterion; several grader_ids are averaged; repeatable.",
     ),
 ]
 Base = Annotated[str | None, typer.Option("--base", help="Pay for a complete review, such as 2.00.")]
@@ -66,7 +69,8 @@ Deadline = Annotated[
     ),
 ]
 Findings = Annotated[
-    Path | None, typer.Option("--findings", help="Audit findings: item_id, flawed, flaw, failed.")
+    list[Path] | None,
+    typer.Option("--findings", help="Audit findings: item_id, flawed, flaw, failed; repeatable."),
 ]
 Penalty = Annotated[str | None, typer.Option("--penalty", help="Taken for an item that fails its audit.")]
 LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="Ledger to post to; begun if absent.")]
@@ -115,8 +119,8 @@ def settle(
     grades = intake.read_grades(scores) if scores else None
     found = intake.read_findings(findings) if findings else None
     ignored = {
-        str(path): part.ignored
-        for path, part in ((reviews, table), (scores, grades), (findings, found))
+        ", ".join(map(str, paths)): part.ignored
+        for paths, part in ((reviews, table), (scores or (), grades), (findings or (), found))
         if part is not None and part.ignored
     }
     for name, columns in ignored.items():
@@ -144,7 +148,7 @@ def settle(
         return
     stage = run.stage(
         "review settle",
-        inputs=[path for path in (reviews, scores, rules, findings) if path],
+        inputs=[*reviews, *(scores or ()), *([rules] if rules else ()), *(findings or ())],
         outputs=outputs,
         params={"terms": _echo(terms), "review": numbers.model_dump(mode="json")},
         show=_show_settlement,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def agreement(
     run: Run,
-    reviews: Annotated[Path, typer.Argument(help="Reviews: reviews.jsonl, or CSV.")],
+    reviews: Annotated[list[Path], typer.Argument(help="Reviews: reviews.jsonl, or CSV; several.")],
     seeded: Annotated[
         Path | None,
         typer.Option("--seeded-bad", help="CSV or JSONL of item_id: items planted with a known flaw."),
@@ -39,7 +39,7 @@ def agreement(
     """
     stage = run.stage(
         "review agreement",
-        inputs=[path for path in (reviews, seeded) if path],
+        inputs=[*reviews, *([seeded] if seeded else ())],
         outputs=[output] if output else [],
         params={"seed": seed, "rules": review_rules(run.settings).model_dump(mode="json")},
         show=_show,

@@ -20,7 +20,8 @@ def extract(
     output: Output = None,
 ) -> None:
     """Read the letter of each reply; --json writes one row {id, letter, status, rule} a reply."""
-    from kina_build.jsonl import STREAM, read_records, write_records
+    from kina_build.jsonl import read_records, write_records
+    from kina_build.rows.source import STREAM
     from kina_build.scoring.letters import EXTRACTOR_VERSION
     from kina_build.scoring.replies import Reply, extract_row
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,21 +23,21 @@ class Files:
     anchors: Path | None = None
     strata: Path | None = None
     quota: Path | None = None
-    conflicts: Path | None = None
-    must: Path | None = None
-    exclude: Path | None = None
+    conflicts: Sequence[Path] | None = None
+    must: Sequence[Path] | None = None
+    exclude: Sequence[Path] | None = None
     by: str = "subfield"
     domain_by: str = "field"
 
     @property
     def paths(self) -> list[Path]:
         """List the files that were given."""
-        return [path for path in self._slots() if path is not None]
+        return [path for slot in self._slots() for path in slot]
 
     @property
     def params(self) -> dict[str, Any]:
         """Say which options were given: equal files in other roles are another job."""
-        given = [path is not None for path in self._slots()]
+        given = [len(slot) if len(slot) > 1 else bool(slot) for slot in self._slots()]
         return {"given": given, "by": self.by, "domain_by": self.domain_by}
 
     def read(self, conflict_mode: Any, engine: EngineRules) -> Inputs:
@@ -64,20 +65,14 @@ class Files:
             quotas=quotas,
             conflicts=read_conflicts(self.conflicts) if self.conflicts else (),
             conflict_mode=conflict_mode,
-            must=read_ids(self.must) if self.must else frozenset(),
+            must=read_ids(self.must, "--must") if self.must else frozenset(),
             exclude=read_ids(self.exclude) if self.exclude else frozenset(),
         )
 
-    def _slots(self) -> list[Path | None]:
-        return [
-            self.support,
-            self.anchors,
-            self.strata,
-            self.quota,
-            self.conflicts,
-            self.must,
-            self.exclude,
-        ]
+    def _slots(self) -> list[Sequence[Path]]:
+        single = (self.support, self.anchors, self.strata, self.quota)
+        several = (self.conflicts, self.must, self.exclude)
+        return [*([path] if path else [] for path in single), *(paths or () for paths in several)]
 
 
 def levels(column: str, field: str) -> list[str]:

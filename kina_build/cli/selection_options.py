@@ -37,19 +37,23 @@ QuotaFile = Annotated[
     typer.Option("--quota", help="Rows of stratum, lower, upper; or what `kina budget` writes: all domains."),
 ]
 ConflictFile = Annotated[
-    Path | None, typer.Option("--conflicts", help="Rows of item_id, other_id, or duplicates.json.")
+    list[Path] | None,
+    typer.Option("--conflicts", help="Rows of item_id, other_id, or duplicates.json; repeatable."),
 ]
 Mode = Annotated[
     ConflictMode,
     typer.Option("--conflict-mode", help="One item a connected cluster, or never both of a pair."),
 ]
 MustFile = Annotated[
-    Path | None, typer.Option("--must", help="Rows of item_id that must be in; they count toward -k.")
+    list[Path] | None,
+    typer.Option("--must", help="Rows of item_id that must be in; they count toward -k; repeatable."),
 ]
 ExcludeFile = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
-        "--exclude", help="Rows of item_id to leave out, or a duplicates.json: its dropped and held items."
+        "--exclude",
+        help="Items to leave out: rows of item_id, the dropped and held of a duplicates.json, or those with "
+        "an error in findings; repeatable.",
     ),
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write; '-' for stdout.")]

@@ -42,15 +42,17 @@ Calls = Annotated[
     Path | None, typer.Option("--calls", help="judge: log of replies; default: beside the output.")
 ]
 Labels = Annotated[
-    Path | None, typer.Option("--labels", help="judge, ratings: experts' ratings, to calibrate on.")
+    list[Path] | None,
+    typer.Option("--labels", help="judge, ratings: experts' ratings, to calibrate on; repeatable."),
 ]
 SaveRatings = Annotated[
     Path | None, typer.Option("--save-ratings", help="judge: write the ratings as JSON Lines.")
 ]
 Ratings = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
-        "--ratings", help="ratings: rows of item_id, anchor_id and score (0-1) or judge, rating (0-4)."
+        "--ratings",
+        help="ratings: rows of item_id, anchor_id and score (0-1) or judge, rating (0-4); repeatable.",
     ),
 ]
 AllowUnjudged = Annotated[
@@ -71,11 +73,14 @@ Scale = Annotated[
 MaxCalls = Annotated[int | None, typer.Option("--max-calls", min=0, help="judge: stop after so many calls.")]
 MaxCost = Annotated[float | None, typer.Option("--max-cost", min=0, help="judge: stop at this cost.")]
 ItemLabels = Annotated[
-    Path | None, typer.Option("--item-labels", help="bank: rows of item_id, aligned (1 or 0).")
+    list[Path] | None,
+    typer.Option("--item-labels", help="bank: rows of item_id, aligned (1 or 0); repeatable."),
 ]
 PairLabels = Annotated[
-    Path | None,
-    typer.Option("--pair-labels", help="bank: rows of item_id, other_id, support, duplicate (1 or 0)."),
+    list[Path] | None,
+    typer.Option(
+        "--pair-labels", help="bank: rows of item_id, other_id, support, duplicate (1 or 0); repeatable."
+    ),
 ]
 Signatures = Annotated[
     Path | None,
@@ -141,18 +146,18 @@ def support(
         encoder=encoder or run.settings.dedup.encoder,
         cache=cache,
         all_domains=all_domains,
-        ratings=ratings,
+        ratings=tuple(ratings or ()),
         judges=tuple(judge or ()),
         base_url=base_url,
         calls=calls or output.with_name(output.name + ".calls.jsonl"),
-        labels=labels,
+        labels=tuple(labels or ()),
         save_ratings=save_ratings,
         allow_unjudged=allow_unjudged,
         max_calls=max_calls,
         max_cost=max_cost,
         signatures=signatures,
-        item_labels=item_labels,
-        pair_labels=pair_labels,
+        item_labels=tuple(item_labels or ()),
+        pair_labels=tuple(pair_labels or ()),
         details=details,
         scale=scale,
         seed=seed,

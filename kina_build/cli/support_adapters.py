@@ -29,10 +29,10 @@ def by_ratings(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor])
     from kina_build.support.ratings import matrix_of_pairs, read_pair_scores, read_ratings
     from kina_build.support.verdict import support_by_ratings
 
-    if choice.ratings is None:
+    if not choice.ratings:
         raise UsageError("--method ratings needs --ratings FILE")
     scores = read_pair_scores(choice.ratings, items, anchors)
-    if choice.labels is None:
+    if not choice.labels:
         return Outcome(matrix_of_pairs(items, anchors, scores, choice.rules))
     rated = support_by_ratings(
         items, anchors, read_ratings(choice.ratings), read_ratings(choice.labels), choice.rules

@@ -27,7 +27,7 @@ def score_by_bank(choice: Choice, items: Sequence[Item], anchors: Sequence[Ancho
     from kina_build.support.labels import read_item_labels, read_pair_labels
     from kina_build.support.reference import support_by_bank
 
-    if choice.item_labels is None or choice.pair_labels is None:
+    if not choice.item_labels or not choice.pair_labels:
         raise UsageError("--method bank needs --item-labels FILE and --pair-labels FILE")
     ids = {item.item_id for item in items}
     known = ids | {anchor.anchor_id for anchor in anchors}

@@ -34,18 +34,18 @@ class Choice:
     encoder: str
     cache: Path | None
     all_domains: bool
-    ratings: Path | None
+    ratings: tuple[Path, ...]
     judges: tuple[str, ...]
     base_url: str | None
     calls: Path
-    labels: Path | None
+    labels: tuple[Path, ...]
     save_ratings: Path | None
     allow_unjudged: float | None
     max_calls: int | None
     max_cost: float | None
     signatures: Path | None
-    item_labels: Path | None
-    pair_labels: Path | None
+    item_labels: tuple[Path, ...]
+    pair_labels: tuple[Path, ...]
     details: Path | None
     scale: int | None
     seed: int
@@ -72,9 +72,10 @@ class Choice:
             "dedup": self.run.settings.dedup.model_dump(),
         }
 
-    def files(self) -> tuple[Path | None, ...]:
+    def files(self) -> tuple[Path, ...]:
         """Return the files it reads besides pool and anchors."""
-        return (self.ratings, self.labels, self.signatures, self.item_labels, self.pair_labels)
+        signatures = [self.signatures] if self.signatures else []
+        return (*self.ratings, *self.labels, *signatures, *self.item_labels, *self.pair_labels)
 
     def check(self) -> None:
         """Check that the options fit the method.

@@ -24,7 +24,7 @@ SUFFIX = ".npz"
 
 def is_folder(output: Path) -> bool:
     """Tell whether an output is a folder of parts: any name that does not end in .npz."""
-    from kina_build.jsonl import STREAM
+    from kina_build.rows.source import STREAM
 
     return output != STREAM and output.suffix.lower() != SUFFIX
 
@@ -141,9 +141,9 @@ def _lay_parts(
     from kina_build.support.partfiles import make_parts
     from kina_build.support.poolparts import count_lines
 
-    if choice.ratings is None:
+    if not choice.ratings:
         raise UsageError("--method ratings needs --ratings FILE")
-    rows = count_lines(choice.ratings)
+    rows = sum(map(count_lines, choice.ratings))
     dealt = _deal(
         choice,
         pool,

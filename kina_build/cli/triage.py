@@ -22,7 +22,7 @@ SHOWN_SUSPICIONS = 20
 
 def triage(
     run: Run,
-    responses: Annotated[Path, typer.Argument(help="Replies or letters of models.")],
+    responses: Annotated[list[Path], typer.Argument(help="Replies or letters of models; several files.")],
     *,
     pool: Annotated[Path, typer.Option("--pool", help="The items, with the keys to be doubted.")],
     output: Annotated[
@@ -41,7 +41,7 @@ def triage(
     rules = run.settings.items
     params = {"strong": strong, "items": rules.shaping}
     outputs = [output] if output else []
-    stage = run.stage("triage", inputs=[responses, pool], outputs=outputs, params=params, show=_show_triage)
+    stage = run.stage("triage", inputs=[*responses, pool], outputs=outputs, params=params, show=_show_triage)
     if stage.up_to_date():
         return
     from kina_build.items.intake import read_pool_or_import
@@ -63,7 +63,7 @@ def triage(
 
 def panel(
     run: Run,
-    responses: Annotated[Path, typer.Argument(help="Replies or letters of models.")],
+    responses: Annotated[list[Path], typer.Argument(help="Replies or letters of models; several files.")],
     *,
     pool: Annotated[Path, typer.Option("--pool", help="The items, with their keys.")],
     model: Annotated[
@@ -78,7 +78,7 @@ def panel(
     """
     rules = run.settings.items
     params = {"model": model, "items": rules.shaping}
-    stage = run.stage("panel", inputs=[responses, pool], outputs=[output], params=params, show=_show_panel)
+    stage = run.stage("panel", inputs=[*responses, pool], outputs=[output], params=params, show=_show_panel)
     if stage.up_to_date():
         return
     from kina_build.items.intake import read_pool_or_import
@@ -105,23 +105,22 @@ def panel(
     stage.finish(report)
 
 
-def _read_answers(path: Path, items: list[Item]) -> AnswerMatrix:
+def _read_answers(paths: list[Path], items: list[Item]) -> AnswerMatrix:
     """Read letters as they stand, or extract them from replies."""
     from kina_build.items.answers import build_matrix, gather_letters, spread_strings
     from kina_build.jsonl import iter_rows
 
-    rows = list(iter_rows(path))
-    values = [row for _, row in rows]
+    values = [row for path in paths for _, row in iter_rows(path)]
     if all("model" in row and "answers" in row for row in values):
         return build_matrix(items, spread_strings(values, items))
     if all({"model", "item_id", "letter"} <= row.keys() for row in values):
         return build_matrix(
             items, gather_letters((str(row["model"]), str(row["item_id"]), row["letter"]) for row in values)
         )
-    return build_matrix(items, gather_letters(_extract_letters(path, items)))
+    return build_matrix(items, gather_letters(_extract_letters(paths, items)))
 
 
-def _extract_letters(path: Path, items: list[Item]) -> Iterator[tuple[str, str, str | None]]:
+def _extract_letters(paths: list[Path], items: list[Item]) -> Iterator[tuple[str, str, str | None]]:
     """Yield (model, item_id, letter) of the replies that came; failed calls were not asked."""
     from kina_build.scoring.multiple_choice import own_label, read_letter
     from kina_build.scoring.questions import from_item
@@ -129,7 +128,7 @@ def _extract_letters(path: Path, items: list[Item]) -> Iterator[tuple[str, str, 
 
     whole = [item for item in items if len(item.options) > 1 and item.correct_text is not None]
     questions = {item.item_id: from_item(item) for item in whole}
-    for response in read_responses(path).responses:
+    for response in (one for path in paths for one in read_responses(path).responses):
         question = questions.get(response.item_id)
         if question is not None and response.answered:
             letter = own_label(read_letter(response, question).letter, response, question)

@@ -8,7 +8,6 @@ text at all is left out, and counted.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +21,8 @@ from kina_build.items.intake import assign_ids, is_pool, read_items, read_raw
 from kina_build.items.model import Item, content_id
 from kina_build.items.pool import read_pool
 from kina_build.items.rawfile import RawFile, look_up, unwrap
-from kina_build.jsonl import STREAM, read_bytes, read_text
+from kina_build.jsonl import read_bytes, read_json, read_text
+from kina_build.rows.source import STREAM
 
 RELEASE = "release.json"
 """The file by which a folder that `kina export` wrote is known; it names the splits."""
@@ -157,8 +157,8 @@ def _with_unique_ids(items: Sequence[Item]) -> tuple[Item, ...]:
 
 def _splits(folder: Path) -> list[Path]:
     try:
-        splits = sorted(json.loads((folder / RELEASE).read_bytes())["counts"])
-    except (OSError, ValueError, KeyError, TypeError):
+        splits = sorted(read_json(folder / RELEASE)["counts"])
+    except (InputError, KeyError, TypeError):
         raise InputError(
             f"{folder / RELEASE}: names no splits", hint="`kina verify` checks a release"
         ) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,8 +20,10 @@ from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.items.rawfile import RawFile
 from kina_build.items.reject import Reject, RowRefused
-from kina_build.jsonl import STREAM, canonical, read_bytes
+from kina_build.jsonl import canonical
 from kina_build.progress import Progress, silent
+from kina_build.rows import strict
+from kina_build.rows.source import STREAM, limits, open_source
 
 Format = Literal["auto", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 KeyWord = Literal["auto", "letter", "text", "index0", "index1"]
@@ -99,7 +100,8 @@ def read_all(
     rejects: list[Reject] = []
     detected: list[dict[str, Any]] = []
     for number, path in enumerate(files):
-        raw = read_raw(read_bytes(path), display_name(path), path.suffix.lower(), source)
+        given = open_source(path)
+        raw = read_raw(given.data, display_name(path), given.suffix, source)
         made = draft_items(raw, _reading(source, path.stem), _within(on_progress, number, len(files)))
         own = [_prefixed(draft, path.stem) if source.prefix_ids else draft for draft in made.drafts]
         drafts += own
@@ -152,14 +154,13 @@ def is_pool(path: Path) -> bool:
     """Tell whether a file is a pool already: its first row has an item_id and keyed options."""
     if path.is_dir():
         return False
-    if path == STREAM:
-        return True
-    first = next((line for line in read_bytes(path).split(b"\n") if line.strip()), b"")
+    source = open_source(path)
+    first = source.data.lstrip().partition(b"\n")[0]
     try:
-        row = json.loads(first)
+        row = strict.parse_json(first.decode("utf-8-sig"), limits())
     except ValueError:
-        return path.suffix.lower() == ".jsonl" and b'"item_id"' in first
-    return isinstance(row, dict) and "item_id" in row
+        return (source.suffix == ".jsonl" or path == STREAM) and b'"item_id"' in first
+    return isinstance(row, dict) and "item_id" in row and "correct_answer" in row
 
 
 def display_name(path: Path) -> str:

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
 from typing import Any
 
 from kina_build.errors import InputError
 from kina_build.items.decoding import Decoded
 from kina_build.items.rawfile import RawFile, RawRow
 from kina_build.items.reject import Reject, RowRefused
-
-BLANKS = re.compile(r"[ \t\n\r]*")
-
-REASONS = (
-    ("Invalid \\", "json_invalid_escape"),
-    ("Unterminated string", "json_unterminated_string"),
-    ("Invalid control character", "json_control_character"),
-    ("Extra data", "json_extra_data"),
-)
-"""Starts of the decoder's messages, and our word for the fault."""
+from kina_build.rows import strict
+from kina_build.rows.source import limits
+from kina_build.rows.strict import lines_of, skip_blanks
 
 
 def read_jsonl(decoded: Decoded, name: str) -> RawFile:
@@ -54,7 +45,7 @@ def read_json(decoded: Decoded, name: str) -> RawFile:
     elements, shared, begin = _find_rows(document, text, name)
     rows: list[RawRow] = []
     rejects: list[Reject] = []
-    for line, element in zip(_lines_of(text, begin, len(elements)), elements, strict=True):
+    for line, element in zip(lines_of(text, begin, len(elements)), elements, strict=True):
         try:
             rows.append(RawRow(line, _as_object(element)))
         except RowRefused as fault:
@@ -64,46 +55,15 @@ def read_json(decoded: Decoded, name: str) -> RawFile:
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON strictly: no NaN, no repeated key, no lone surrogate.
+    """Parse JSON strictly, as `rows.strict` does.
 
     Raises:
         RowRefused: with the reason's word, and the line and column within `text`.
     """
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
-    except json.JSONDecodeError as error:
-        reason = next((word for start, word in REASONS if error.msg.startswith(start)), "json_invalid")
-        message = f"column {error.colno}: {error.msg}"
-        raise RowRefused(reason, message, line=error.lineno, column=error.colno) from None
-    except RecursionError:
-        raise RowRefused("json_too_deep", "nested too deeply to be a question") from None
-    except ValueError as error:  # integers of thousands of digits
-        raise RowRefused("json_invalid", str(error).partition(";")[0]) from None
-    if "\\u" in text and not is_encodable(value):
-        raise RowRefused("lone_surrogate", "half of a surrogate pair: the text was cut inside a character")
-    return value
-
-
-def is_encodable(value: Any) -> bool:
-    """Tell whether all text in a value can be written as UTF-8 (no lone surrogates)."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _refuse_constant(word: str) -> Any:
-    raise RowRefused("json_not_finite", f"{word} is not a JSON number")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise RowRefused("json_repeated_key", f"the key {twice!r} stands twice in one object")
-    return made
+        return strict.parse_json(text, limits())
+    except strict.JsonFault as fault:
+        raise RowRefused(fault.reason, fault.message, line=fault.line, column=fault.column) from None
 
 
 def _as_object(value: Any) -> dict[str, Any]:
@@ -138,30 +98,9 @@ def _begin_of(text: str, wanted: str) -> int:
     decoder = json.JSONDecoder()
     at = text.index("{") + 1
     while True:
-        key, at = decoder.raw_decode(text, _skip(text, at))
-        at = _skip(text, _skip(text, at) + 1)
+        key, at = decoder.raw_decode(text, skip_blanks(text, at))
+        at = skip_blanks(text, skip_blanks(text, at) + 1)
         if key == wanted:
             return at
         _, at = decoder.raw_decode(text, at)
-        at = _skip(text, at) + 1
-
-
-def _lines_of(text: str, begin: int, count: int) -> Iterator[int]:
-    """Yield the line on which each element of a list begins."""
-    if begin < 0:
-        yield from [1] * count
-        return
-    decoder = json.JSONDecoder()
-    line, seen, at = 1, 0, begin + 1
-    for _ in range(count):
-        at = _skip(text, at)
-        line += text.count("\n", seen, at)
-        seen = at
-        yield line
-        _, at = decoder.raw_decode(text, at)
-        at = _skip(text, at) + 1
-
-
-def _skip(text: str, at: int) -> int:
-    found = BLANKS.match(text, at)
-    return found.end() if found else at
+        at = skip_blanks(text, at) + 1

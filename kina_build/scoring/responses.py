@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kina_build.errors import RowErrors, RowFault
-from kina_build.jsonl import describe, read_text
+from kina_build.jsonl import WHOLE_FAULTS, describe, read_text
+from kina_build.rows.source import limits
+from kina_build.rows.strict import JsonFault, parse_json
 from kina_build.scoring.questions import Question, from_kina_metadata
 
 FAILED = frozenset({"timeout", "rate_limited", "server_error", "auth", "bad_request", "not_sent"})
@@ -92,7 +93,7 @@ def read_responses(path: Path) -> ResponseFile:
     for line, text in enumerate(lines, start=1):
         if text.strip():
             try:
-                records += _parse(json.loads(text), path)
+                records += _parse(parse_json(text, limits()), path)
             except ValueError as error:
                 messages = describe(error) if isinstance(error, ValidationError) else [str(error)]
                 faults += [RowFault(str(path), line, message) for message in messages]
@@ -107,9 +108,9 @@ def read_responses(path: Path) -> ResponseFile:
 
 def _is_json(text: str) -> bool:
     try:
-        json.loads(text)
-    except ValueError:
-        return False
+        parse_json(text, limits())
+    except JsonFault as fault:
+        return fault.reason in WHOLE_FAULTS
     return True
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kina_build.errors import InputError, RowErrors, RowFault, UsageError
-from kina_build.jsonl import canonical, read_json
+from kina_build.errors import InputError, RowErrors, UsageError
+from kina_build.jsonl import canonical
 from kina_build.selection.labels import code_items
 from kina_build.selection.records import ConflictMode, Quota
 from kina_build.support.ids import Indices, encoded_slices
 from kina_build.support.matrix import SupportMatrix
 from kina_build.support.parts import slices
-from kina_build.tables import read_table, read_typed
+from kina_build.tables import Row, hint_at, need_rows, read_typed
 
 Pair = tuple[str, str]
 
@@ -79,26 +79,35 @@ def read_quotas(path: Path) -> tuple[Quota, ...]:
     return tuple(sorted(quotas, key=lambda quota: (quota.domain, quota.stratum)))
 
 
-def read_conflicts(path: Path) -> tuple[Pair, ...]:
-    """Read rows of item_id, other_id, or the conflict_edges of a duplicates.json.
+def read_conflicts(paths: Path | Sequence[Path]) -> tuple[Pair, ...]:
+    """Read rows of item_id, other_id, or the conflict_edges of a duplicates.json; all files' pairs count.
 
     Raises:
         InputError: neither.
         RowErrors: faulty rows.
     """
-    document = _document(path)
-    if document is not None and "conflict_edges" in document:
-        return sort_pairs((str(one), str(other)) for one, other in document["conflict_edges"])
-    rows = read_table(path)
+    return sort_pairs(pair for path in _each(paths) for pair in _read_pairs(path))
+
+
+def _read_pairs(path: Path) -> list[Pair]:
+    rows = need_rows(path)
+    if len(rows) == 1 and "conflict_edges" in rows[0].values:
+        return [_pair(edge, rows[0]) for edge in rows[0].values["conflict_edges"] or ()]
     faults = [
-        RowFault(str(path), row.line, f"{key}: missing")
+        row.fault(f"{key}: missing")
         for row in rows
         for key in ("item_id", "other_id")
         if not str(row.values.get(key) or "").strip()
     ]
     if faults:
-        raise RowErrors(faults, hint="needed columns: item_id, other_id")
-    return sort_pairs((str(row.values["item_id"]), str(row.values["other_id"])) for row in rows)
+        raise RowErrors(faults, hint=hint_at(rows, "needed columns: item_id, other_id"))
+    return [(str(row.values["item_id"]), str(row.values["other_id"])) for row in rows]
+
+
+def _pair(edge: Any, row: Row) -> Pair:
+    if not isinstance(edge, list) or len(edge) != 2:
+        raise RowErrors([row.fault("conflict_edges: not a list of pairs of ids")])
+    return str(edge[0]), str(edge[1])
 
 
 def sort_pairs(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
@@ -106,27 +115,58 @@ def sort_pairs(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
     return tuple(sorted({(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]}))
 
 
-def read_ids(path: Path) -> frozenset[str]:
-    """Read item ids from rows of item_id, the item_ids of a selection.json, or a duplicates.json.
+def read_ids(paths: Path | Sequence[Path], option: str = "--exclude") -> frozenset[str]:
+    """Read item ids from rows of item_id, a selection.json, a duplicates.json or findings of `kina check`.
 
     Of a duplicates.json they are the items that do not stay: dropped copies, and those held
-    over a disputed key.
+    over a disputed key; of findings, the items with an error.
+
+    Args:
+        paths: a file, or several whose ids count together.
+        option: what the ids are for, for messages.
 
     Raises:
-        InputError: neither.
+        InputError: a file of another kind, or decisions, whose rows say both yes and no.
+        RowErrors: rows without an item_id.
     """
-    document = _document(path)
-    if document is not None and "item_ids" in document:
-        return frozenset(map(str, document["item_ids"]))
-    if document is not None and "dropped" in document:
-        leavers = [*document["dropped"], *document.get("held", ())]
-        return frozenset(str(row["item_id"]) for row in leavers)
-    rows = read_table(path)
-    lacking = [row.line for row in rows if not str(row.values.get("item_id") or "").strip()]
-    faults = [RowFault(str(path), line, "item_id: missing") for line in lacking]
+    return frozenset(item_id for path in _each(paths) for item_id in _read_ids(path, option))
+
+
+def _read_ids(path: Path, option: str) -> list[str]:
+    rows = need_rows(path)
+    values = rows[0].values
+    if len(rows) == 1 and isinstance(values.get("item_ids"), list):
+        return [str(item_id) for item_id in values["item_ids"]]
+    if len(rows) == 1 and "dropped" in values:
+        rows = [
+            Row(row.line, one if isinstance(one, dict) else {}, row.file)
+            for row in rows
+            for one in [*(values["dropped"] or ()), *(values.get("held") or ())]
+        ]
+    elif DECIDES & values.keys():
+        raise InputError(
+            f"{path}: holds decisions, which say yes of some items and no of others: {option} takes ids",
+            hint="give the ids of the rejected items only, as rows of item_id",
+        )
+    elif values.keys() >= FINDS:
+        rows = [row for row in rows if row.values.get("severity") == "error" and row.values.get("item_id")]
+    faults = [
+        row.fault("item_id: missing") for row in rows if not str(row.values.get("item_id") or "").strip()
+    ]
     if faults:
-        raise RowErrors(faults, hint="needed column: item_id")
-    return frozenset(str(row.values["item_id"]) for row in rows)
+        raise RowErrors(faults, hint=hint_at(rows, "needed column: item_id"))
+    return [str(row.values["item_id"]) for row in rows]
+
+
+DECIDES = frozenset({"decision", "verdict"})
+"""Fields of rows that judge items."""
+
+FINDS = frozenset({"rule", "severity"})
+"""Fields of a finding of `kina check`."""
+
+
+def _each(paths: Path | Sequence[Path]) -> Sequence[Path]:
+    return [paths] if isinstance(paths, Path) else paths
 
 
 def check_names(inputs: Inputs) -> None:
@@ -145,17 +185,6 @@ def check_names(inputs: Inputs) -> None:
         raise UsageError(f"{both[0]!r} is both a --must and an --exclude item")
     if inputs.quotas and inputs.strata is None:
         raise UsageError("--quota needs --strata", hint="a file with the columns item_id and stratum")
-
-
-def _document(path: Path) -> dict[str, Any] | None:
-    """Read a .json file that is one object; None where it is rows."""
-    if path.suffix.lower() != ".json":
-        return None
-    try:
-        found = read_json(path)
-    except InputError:
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _support_digest(matrix: SupportMatrix) -> str:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from kina_build.config import SupportRules
-from kina_build.errors import RowErrors, RowFault
+from kina_build.errors import RowErrors
 from kina_build.items.model import Item
 from kina_build.support.anchors import domain_of, stratum_of
-from kina_build.tables import read_table, read_typed
+from kina_build.tables import Row, read_table, read_typed
 
 ITEM_COLUMNS = ("item_id", "aligned", "domain", "question", "answer")
 PAIR_COLUMNS = ("item_id", "other_id", "support", "duplicate", "question", "other_question")
@@ -43,30 +43,30 @@ class PairLabel(BaseModel):
     """Both would not be kept in one test."""
 
 
-def read_item_labels(path: Path, known: Container[str]) -> list[ItemLabel]:
+def read_item_labels(paths: Path | Sequence[Path], known: Container[str]) -> list[ItemLabel]:
     """Read item labels; columns besides item_id and aligned are ignored.
 
     Raises:
         InputError: missing or empty file.
         RowErrors: rows that are no labels (a blank one too), or about an unknown item.
     """
-    labels = read_typed(path, ItemLabel)
-    _check_known(path, [("item_id", label.item_id) for label in labels], 1, known)
-    _check_single(path, [label.item_id for label in labels])
+    labels = read_typed(paths, ItemLabel)
+    _check_known(paths, [("item_id", label.item_id) for label in labels], 1, known)
+    _check_single(paths, [label.item_id for label in labels])
     return labels
 
 
-def read_pair_labels(path: Path, known: Container[str]) -> list[PairLabel]:
+def read_pair_labels(paths: Path | Sequence[Path], known: Container[str]) -> list[PairLabel]:
     """Read pair labels; columns besides the ids, support and duplicate are ignored.
 
     Raises:
         InputError: missing or empty file.
         RowErrors: rows that are no labels (a blank one too), or about an unknown item or anchor.
     """
-    labels = read_typed(path, PairLabel)
+    labels = read_typed(paths, PairLabel)
     ids = [pair for row in labels for pair in (("item_id", row.item_id), ("other_id", row.other_id))]
-    _check_known(path, ids, 2, known)
-    _check_single(path, [" and ".join(sorted((row.item_id, row.other_id))) for row in labels])
+    _check_known(paths, ids, 2, known)
+    _check_single(paths, [" and ".join(sorted((row.item_id, row.other_id))) for row in labels])
     return labels
 
 
@@ -124,25 +124,25 @@ def draw_pair_sheet(
     ]
 
 
-def _check_single(path: Path, names: Sequence[str]) -> None:
-    first: dict[str, int] = {}
+def _check_single(paths: Path | Sequence[Path], names: Sequence[str]) -> None:
+    first: dict[str, Row] = {}
     faults = [
-        RowFault(str(path), row.line, f"{name} was labelled before, on line {first[name]}")
-        for row, name in zip(read_table(path), names, strict=True)
-        if first.setdefault(name, row.line) != row.line
+        row.fault(f"{name} was labelled before, on {first[name].seen_from(row)}")
+        for row, name in zip(read_table(paths), names, strict=True)
+        if first.setdefault(name, row) is not row
     ]
     if faults:
         raise RowErrors(faults)
 
 
-def _check_known(path: Path, ids: list[tuple[str, str]], ids_a_row: int, known: Container[str]) -> None:
+def _check_known(
+    paths: Path | Sequence[Path], ids: list[tuple[str, str]], ids_a_row: int, known: Container[str]
+) -> None:
     if all(name in known for _, name in ids):
         return
-    lines = [row.line for row in read_table(path)]
+    rows = read_table(paths)
     faults = [
-        RowFault(
-            str(path), lines[index // ids_a_row], f"{column}: {name!r} is not in the pool or the anchors"
-        )
+        rows[index // ids_a_row].fault(f"{column}: {name!r} is not in the pool or the anchors")
         for index, (column, name) in enumerate(ids)
         if name not in known
     ]

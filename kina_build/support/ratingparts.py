@@ -20,6 +20,7 @@ from kina_build.support.partfiles import digest_part, part_name, write_part
 from kina_build.support.poolparts import ITEM_BYTES, DealtPool, read_part_pool
 from kina_build.support.ratings import Pair, matrix_of_pairs, read_pair_scores
 from kina_build.support.rowstream import iter_table
+from kina_build.tables import Row
 
 BASE_BYTES = 200_000_000
 """Resident memory of the program."""
@@ -38,19 +39,19 @@ class RatingPart:
     anchors: tuple[Anchor, ...]
     rows: Path
     """The rows about its items; no such file: there are none."""
-    source: Path
-    """The file they came from."""
+    sources: tuple[Path, ...]
+    """The files they came from."""
     rules: SupportRules
 
 
 def plan_ratings(
     pool: DealtPool,
     anchors: Sequence[Anchor],
-    source: Path,
+    sources: Sequence[Path],
     *,
     rules: SupportRules = SupportRules(),
 ) -> Iterator[RatingPart]:
-    """Deal a file's rows out to the parts that `make_rating_part` makes beside the pool's parts.
+    """Deal the rows of files out to the parts that `make_rating_part` makes beside the pool's parts.
 
     Raises:
         InputError: a missing or empty file; rows with and without a score.
@@ -61,7 +62,7 @@ def plan_ratings(
         {number: getattr(rules, number) for number in numbers},
         [anchor.model_dump(mode="json") for anchor in anchors],
     ]
-    dealt = deal_rows(source, pool)
+    dealt = deal_rows(sources, pool)
     for number, (items, rows, ids) in enumerate(zip(pool.paths, dealt, pool.read_ids(), strict=True)):
         made_from = digest(rows).sha256 if rows.exists() else ""
         yield RatingPart(
@@ -70,33 +71,45 @@ def plan_ratings(
             pool=items,
             anchors=tuple(anchors),
             rows=rows,
-            source=source,
+            sources=tuple(sources),
             rules=rules,
         )
 
 
-def deal_rows(source: Path, pool: DealtPool) -> tuple[Path, ...]:
-    """Write each row of a table to the file of its item's part; return the parts' files.
+def deal_rows(sources: Sequence[Path], pool: DealtPool) -> tuple[Path, ...]:
+    """Write each row of some tables to the file of its item's part; return the parts' files.
 
     Raises:
         InputError: a missing or empty file; rows with and without a score.
         RowErrors: lines that are no rows.
     """
     dealer = Dealer(pool.paths[0].parent, "rows", pool.firsts)
-    first: dict[bool, int] = {}
-    for row in iter_table(source):
-        first.setdefault("score" in row.values, row.line)
-        # whatever a JSON escape can bring goes in as it came out, and is judged with its part
-        dealer.deal(str(row.values.get("item_id", "")), json.dumps(row.values), row.line)
+    first: dict[bool, Row] = {}
+    for number, source in enumerate(sources):
+        rows = 0
+        for row in iter_table(source):
+            first.setdefault("score" in row.values, row)
+            # whatever a JSON escape can bring goes in as it came out, and is judged with its part
+            dealer.deal(str(row.values.get("item_id", "")), json.dumps(row.values), _place(number, row.line))
+            rows += 1
+        if not rows:
+            raise InputError(f"{source}: no rows")
     dealer.put_down()
-    if not first:
-        raise InputError(f"{source}: no rows")
     if len(first) > 1:
+        scored, bare = first[True], first[False]
         raise InputError(
-            f"{source}:{first[False]}: no score, but line {first[True]} has one",
+            f"{bare.file}:{bare.line}: no score, but {scored.seen_from(bare)} has one",
             hint="a listed pair needs a score; leave the row out for support 0",
         )
     return dealer.paths
+
+
+LINE_BITS = 40
+
+
+def _place(source: int, line: int) -> int:
+    """Fold the number of a file and a line of it into the one number that is kept of a dealt row."""
+    return source << LINE_BITS | line
 
 
 def rating_item_bytes(rows: int, count: int, anchors: int) -> int:
@@ -126,8 +139,8 @@ def _at_source(error: RowErrors, part: RatingPart) -> RowErrors:
     lines = read_lines(part.rows)
     faults = [
         RowFault(
-            str(part.source),
-            lines[fault.line - 1],
+            str(part.sources[lines[fault.line - 1] >> LINE_BITS]),
+            lines[fault.line - 1] & (1 << LINE_BITS) - 1,
             re.sub(r"on line (\d+)", lambda match: f"on line {lines[int(match[1]) - 1]}", fault.message),
         )
         for fault in error.faults

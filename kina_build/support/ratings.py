@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from kina_build.config import SupportRules
-from kina_build.errors import RowErrors, RowFault
+from kina_build.errors import RowErrors
 from kina_build.items.model import Item
 from kina_build.items.text import fold_stem
 from kina_build.jsonl import write_records
@@ -20,7 +20,7 @@ from kina_build.support.anchors import Anchor, weigh_anchors
 from kina_build.support.matrix import SupportMatrix, build_matrix
 from kina_build.support.replies import TOP_RATING
 from kina_build.support.rows import read_scores
-from kina_build.tables import read_table, read_typed
+from kina_build.tables import Row, need_rows, read_table, read_typed
 
 Pair = tuple[str, str]
 """item_id and anchor_id."""
@@ -43,22 +43,21 @@ class Rating(BaseModel):
     """The model behind the judge; none for people."""
 
 
-def read_ratings(path: Path) -> list[Rating]:
-    """Read ratings from CSV or JSON Lines.
+def read_ratings(paths: Path | Sequence[Path]) -> list[Rating]:
+    """Read ratings from tables.
 
     Raises:
         InputError: missing or empty file.
         RowErrors: rows that are not ratings, or two ratings of one pair by one judge.
     """
-    ratings = read_typed(path, Rating)
-    lines = [row.line for row in read_table(path)]
-    first: dict[tuple[str, str, str], int] = {}
+    ratings = read_typed(paths, Rating)
+    first: dict[tuple[str, str, str], Row] = {}
     faults = []
-    for line, rating in zip(lines, ratings, strict=True):
-        seen = first.setdefault((rating.item_id, rating.anchor_id, rating.judge), line)
-        if seen != line:
-            message = f"{rating.judge!r} rated {rating.item_id!r} for {rating.anchor_id!r} on line {seen} too"
-            faults.append(RowFault(str(path), line, message))
+    for row, rating in zip(read_table(paths), ratings, strict=True):
+        seen = first.setdefault((rating.item_id, rating.anchor_id, rating.judge), row)
+        if seen is not row:
+            pair = f"{rating.item_id!r} for {rating.anchor_id!r}"
+            faults.append(row.fault(f"{rating.judge!r} rated {pair} on {seen.seen_from(row)} too"))
     if faults:
         raise RowErrors(faults, hint="one row a pair and judge")
     return ratings
@@ -78,7 +77,9 @@ def median_ratings(ratings: Sequence[Rating]) -> dict[Pair, float]:
     return {pair: float(median(values[pair])) for pair in sorted(values)}
 
 
-def read_pair_scores(path: Path, items: Sequence[Item], anchors: Sequence[Anchor]) -> dict[Pair, float]:
+def read_pair_scores(
+    paths: Path | Sequence[Path], items: Sequence[Item], anchors: Sequence[Anchor]
+) -> dict[Pair, float]:
     """Read scores made elsewhere: rows with a `score` from 0 to 1, or with a `rating` from 0 to 4.
 
     Several judges' ratings of a pair become their median. A pair that is not listed has
@@ -88,15 +89,15 @@ def read_pair_scores(path: Path, items: Sequence[Item], anchors: Sequence[Anchor
         InputError: missing or empty file.
         RowErrors: faulty rows, or rows about an item or anchor that is not given.
     """
-    rows = read_table(path)
+    rows = need_rows(paths)
     if any("score" in row.values for row in rows):
-        scores = {(row.item_id, row.anchor_id): row.score for row in read_scores(path)}
+        scores = {(row.item_id, row.anchor_id): row.score for row in read_scores(paths)}
     else:
-        scores = {pair: value / TOP_RATING for pair, value in median_ratings(read_ratings(path)).items()}
+        scores = {pair: value / TOP_RATING for pair, value in median_ratings(read_ratings(paths)).items()}
     known_items = {item.item_id for item in items}
     known_anchors = {anchor.anchor_id for anchor in anchors}
     faults = [
-        RowFault(str(path), row.line, f"{name}: {row.values[name]!r} is not in the file of {kind}")
+        row.fault(f"{name}: {row.values[name]!r} is not in the file of {kind}")
         for row in rows
         for name, kind, known in (
             ("item_id", "items", known_items),

@@ -7,7 +7,7 @@ a comma decimal or a 7 is an error of its line, never a silent 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kina_build.config import EngineRules
 from kina_build.errors import InputError, RowErrors, RowFault
+from kina_build.rows.source import head_of, open_file
 from kina_build.support.matrix import (
     FINE_SCALE,
     FINE_WEIGHT_SUM,
@@ -28,9 +29,10 @@ from kina_build.support.matrix import (
 )
 from kina_build.support.parts import open_support
 from kina_build.support.pieces import PartedLevels
-from kina_build.tables import Row, read_table
+from kina_build.tables import Row, need_rows
 
 STORED_SUFFIX = ".npz"
+ZIP = b"PK\x03\x04"
 MISSING = "missing (a listed pair needs a score; leave the row out for support 0)"
 
 
@@ -65,8 +67,8 @@ def load_support(
         RowErrors: faulty rows, each with file:line.
     """
     weights = read_weights(anchors) if anchors is not None else None
-    if support.suffix.lower() == STORED_SUFFIX or support.is_dir():
-        matrix = open_support(support, memory_mb, shared=shared)
+    if support.is_dir() or support.suffix.lower() == STORED_SUFFIX or head_of(support).startswith(ZIP):
+        matrix = open_support(open_file(support), memory_mb, shared=shared)
         return matrix if weights is None else with_weights(matrix, weights, str(anchors))
     if weights is None:
         raise InputError(
@@ -76,7 +78,7 @@ def load_support(
     return matrix_from_scores(read_scores(support), weights, str(support))
 
 
-def read_scores(path: Path) -> list[Score]:
+def read_scores(paths: Path | Sequence[Path]) -> list[Score]:
     """Read rows of item_id, anchor_id, score.
 
     Raises:
@@ -84,17 +86,17 @@ def read_scores(path: Path) -> list[Score]:
     """
     scores: list[Score] = []
     faults: list[RowFault] = []
-    first: dict[tuple[str, str], int] = {}
-    for row in _rows(path):
+    first: dict[tuple[str, str], Row] = {}
+    for row in need_rows(paths):
         try:
             score = _score(row)
         except ValueError as error:
-            faults.append(RowFault(str(path), row.line, str(error)))
+            faults.append(row.fault(str(error)))
             continue
-        seen = first.setdefault((score.item_id, score.anchor_id), row.line)
-        if seen != row.line:
+        seen = first.setdefault((score.item_id, score.anchor_id), row)
+        if seen is not row:
             pair = f"{score.item_id!r} and {score.anchor_id!r}"
-            faults.append(RowFault(str(path), row.line, f"{pair} were scored before, on line {seen}"))
+            faults.append(row.fault(f"{pair} were scored before, on {seen.seen_from(row)}"))
         scores.append(score)
     if faults:
         raise RowErrors(faults, hint="needed columns: item_id, anchor_id, score (a number from 0 to 1)")
@@ -109,7 +111,7 @@ def read_weights(path: Path) -> dict[str, float]:
     """
     weights: dict[str, float] = {}
     faults: list[RowFault] = []
-    for row in _rows(path):
+    for row in need_rows(path):
         try:
             anchor_id, weight = _weight(row)
         except ValueError as error:
@@ -188,13 +190,6 @@ def _fit_sum(masses: NDArray[np.floating]) -> int:
     except InputError:  # build_matrix says what is wrong with them
         return WEIGHT_SUM
     return WEIGHT_SUM if np.allclose(steps, np.rint(steps), rtol=0, atol=1e-6) else FINE_WEIGHT_SUM
-
-
-def _rows(path: Path) -> Iterator[Row]:
-    rows = read_table(path)
-    if not rows:
-        raise InputError(f"{path}: no rows below the header")
-    yield from rows
 
 
 def _score(row: Row) -> Score:

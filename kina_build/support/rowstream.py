@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-import csv
+import gzip
+import io
 import itertools
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.jsonl import parse_lines
-from kina_build.tables import DELIMITERS, JSON_SUFFIXES, Row, csv_rows
+from kina_build.rows.source import GZIP, head_of, open_file
+from kina_build.tables import JSON_SUFFIXES, Row, csv_rows, open_csv, read_table
 
 
 def iter_table(path: Path) -> Iterator[Row]:
-    """Yield the rows of a table; the suffix decides how it is read.
+    """Yield the rows of a table; the content decides how it is read.
 
     Raises:
         InputError: missing file, text that is not UTF-8, a repeated column.
         RowErrors: lines that are no rows; all of them, raised after the last line.
     """
-    return iter_json(path) if path.suffix.lower() in JSON_SUFFIXES else _iter(path, "", _csv_rows)
+    head = head_of(path).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if head.startswith((b"[", b"PAR1")):  # neither can be read line by line
+        return iter(read_table(path))
+    if head.startswith(b"{") or path.suffix.lower() in JSON_SUFFIXES:
+        return iter_json(path)
+    return _iter(path, "", _csv_rows)
 
 
 def iter_json(path: Path) -> Iterator[Row]:
@@ -38,24 +46,30 @@ def _iter(
 ) -> Iterator[Row]:
     faults: list[RowFault] = []
     try:
-        with path.open(encoding="utf-8-sig", newline=newline) as file:
+        with _opened(path, newline) as file:
             yield from parse(file, faults, path)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file", hint="check the path and the folder you are in") from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: is not UTF-8 throughout", hint="save the file as UTF-8") from None
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     if faults:
         raise RowErrors(faults, hint="each line must be one row")
 
 
+@contextmanager
+def _opened(path: Path, newline: str) -> Iterator[io.TextIOWrapper]:
+    packed = head_of(path).startswith(GZIP)
+    with (gzip.open if packed else open)(open_file(path), "rb") as file:
+        yield io.TextIOWrapper(file, encoding="utf-8-sig", newline=newline)
+
+
 def _json_rows(lines: Iterator[str], faults: list[RowFault], path: Path) -> Iterator[Row]:
     objects = parse_lines((text.removesuffix("\n") for text in lines), str(path), faults)
-    return (Row(line, values) for line, values in objects)
+    return (Row(line, values, str(path)) for line, values in objects)
 
 
 def _csv_rows(lines: Iterator[str], faults: list[RowFault], path: Path) -> Iterator[Row]:
     header = next(lines, "")
-    delimiter = max(DELIMITERS, key=header.count)
-    yield from csv_rows(csv.reader(itertools.chain([header], lines), delimiter=delimiter), str(path), faults)
+    yield from csv_rows(open_csv(itertools.chain([header], lines), header), str(path), faults)

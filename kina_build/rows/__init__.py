@@ -1,0 +1,1 @@
+"""What comes in: bytes read once, strict JSON, known kinds of files."""

@@ -1,0 +1,76 @@
+"""Kinds of files that are known by their first bytes or by the form of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file, and what to do with one."""
+
+    name: str
+    """With its article: "a Parquet file"."""
+    hint: str
+
+
+SAVE_AS = "save it as CSV (UTF-8) or JSON Lines"
+
+SIGNATURES: tuple[tuple[bytes, Kind], ...] = (
+    (b"PAR1", Kind("a Parquet file", "`kina import` and tables of rows read Parquet; give rows here")),
+    (b"ARROW1", Kind("an Arrow file", SAVE_AS)),
+    (b"SQLite format 3\x00", Kind("an SQLite database", "a ledger is given with --ledger")),
+    (b"PK\x03\x04", Kind("a zip container (such as .npz, .xlsx or .eval)", SAVE_AS)),
+    (b"\xd0\xcf\x11\xe0", Kind("an old Office file (such as .xls)", SAVE_AS)),
+    (b"\x28\xb5\x2f\xfd", Kind("a zstd file", "unpack it first: zstd -d")),
+    (b"BZh", Kind("a bzip2 file", "unpack it first: bunzip2")),
+    (b"\xfd7zXZ\x00", Kind("an xz file", "unpack it first: unxz")),
+    (b"%PDF", Kind("a PDF", SAVE_AS)),
+    (b"\x80\x04\x95", Kind("a Python pickle", "pickles are never read: " + SAVE_AS)),
+    (b"\x93NUMPY", Kind("a NumPy array", SAVE_AS)),
+    (b"\xff\xfe", Kind("UTF-16 text", "save the file as UTF-8")),
+    (b"\xfe\xff", Kind("UTF-16 text", "save the file as UTF-8")),
+)
+
+
+def name_kind(head: bytes) -> Kind | None:
+    """Name a file that is no UTF-8 text by its first bytes; None where they say nothing."""
+    return next((kind for mark, kind in SIGNATURES if head.startswith(mark)), None)
+
+
+def _is_columns(row: Mapping[str, Any]) -> bool:
+    columns = list(row.values())
+    return bool(columns) and all(isinstance(c, dict) and c.keys() == columns[0].keys() for c in columns)
+
+
+FORMS: tuple[tuple[Callable[[Mapping[str, Any]], bool], Kind], ...] = (
+    (
+        lambda row: "annotations" in row and "data" in row,
+        Kind("an export of Label Studio", "`kina review pull` collects reviews from Label Studio"),
+    ),
+    (
+        lambda row: {"columns", "index", "data"} <= row.keys() or {"schema", "data"} == set(row),
+        Kind("a data frame of pandas by its parts", "export it with orient='records'"),
+    ),
+    (
+        lambda row: {"eval", "samples"} <= row.keys(),
+        Kind("a log of Inspect", "see `kina results` for logs of other tools"),
+    ),
+    (
+        lambda row: {"doc_id", "resps", "filtered_resps"} <= row.keys(),
+        Kind("samples of lm-evaluation-harness", "see `kina results` for logs of other tools"),
+    ),
+    (
+        lambda row: {"features", "rows"} <= row.keys(),
+        Kind("a page of the Hub's data viewer", "take the objects under rows[].row"),
+    ),
+    (_is_columns, Kind("a data frame of pandas by columns", "export it with orient='records'")),
+)
+"""What other tools write, by the keys of a row."""
+
+
+def name_form(row: Mapping[str, Any]) -> Kind | None:
+    """Name the tool that writes rows of this form; None where it is not known."""
+    return next((kind for fits, kind in FORMS if fits(row)), None)
