@@ -45,8 +45,10 @@ anchors anchors.csv --worksheet out.csv
 support pool.jsonl --anchors anchors.jsonl -o out.npz
 support pool.jsonl --anchors anchors.jsonl --cache !vectors.db -o out.npz
 support pool.jsonl --anchors anchors.csv --method ratings --ratings levels.csv -o out.npz
-support pool.jsonl --anchors anchors.jsonl --method ratings --ratings ratings.jsonl --labels labels.jsonl -o out.npz
-support pool.jsonl --anchors anchors.jsonl --method ratings --ratings levels.csv --compare support.npz -o out.npz
+support pool.jsonl --anchors anchors.jsonl --method ratings --ratings ratings.jsonl --labels labels.jsonl \
+ -o out.npz
+support pool.jsonl --anchors anchors.jsonl --method ratings --ratings levels.csv --compare support.npz -o \
+ out.npz
 support pool.jsonl --anchors anchors.jsonl --method ratings --ratings levels.csv -o >parts +parts
 support pool.jsonl --anchors anchors.jsonl --method bank --item-labels item_labels.csv --pair-labels \
  pair_labels.csv --signatures signatures.jsonl --cache !vectors.db --details out.jsonl -o out.npz
@@ -58,19 +60,21 @@ budget strata.csv -n 12 --by stratum --domain-by stratum
 select --support support.npz -k 9 -o out.json +kina.toml
 select --support levels.csv --anchors anchors.jsonl -k 9 -o out.json
 select --support parts -k 9 --improve -o out.json
-select --support support.npz -k 9 --strata strata.csv --quota quota.csv --conflicts conflicts.csv \
- --must must.csv --exclude exclude.csv -o out.json
-select --support support.npz --anchors anchors.jsonl -k 12 --strata pool.jsonl --quota budget.jsonl --conflicts \
- duplicates.json --exclude duplicates.json -o out.json
-select --support support.npz -k 9 --strata strata.parquet --quota <quota.csv -o out.json
-select --support support.npz -k 9 --exclude <exclude.csv --conflict-mode pairwise --conflicts duplicates.json \
- -o out.json
-certify selection.json --support support.npz --anchors anchors.jsonl --strata pool.jsonl --quota budget.jsonl \
+select --support support.npz -k 9 --strata strata.csv --quota quota.csv --conflicts conflicts.csv --must \
+ must.csv --exclude exclude.csv -o out.json
+select --support support.npz --anchors anchors.jsonl -k 12 --strata pool.jsonl --quota budget.jsonl \
  --conflicts duplicates.json --exclude duplicates.json -o out.json
+select --support support.npz -k 9 --strata strata.parquet --quota <quota.csv -o out.json
+select --support support.npz -k 9 --exclude <exclude.csv --conflict-mode pairwise --conflicts \
+ duplicates.json -o out.json
+certify selection.json --support support.npz --anchors anchors.jsonl --strata pool.jsonl --quota \
+ budget.jsonl --conflicts duplicates.json --exclude duplicates.json -o out.json
 certify small.json --support levels.csv --anchors anchors.jsonl --exact
 export pool.jsonl --selection selection.json --decisions decisions.jsonl --duplicates duplicates.json -o out
-export pool.jsonl --duplicates duplicates.json --decisions decisions.jsonl --agreement agreement.json --audit audited.csv --previous release -o out
-export pool.jsonl --selection selection.json --private test --previous private -o out --answers out.answers.jsonl
+export pool.jsonl --duplicates duplicates.json --decisions decisions.jsonl --agreement agreement.json \
+ --audit audited.csv --previous release -o out
+export pool.jsonl --selection selection.json --private test --previous private -o out --answers \
+ out.answers.jsonl
 diff release private
 verify release
 verify private --answers private.answers.jsonl
@@ -82,8 +86,8 @@ extract replies.jsonl -o out.jsonl
 extract <replies.jsonl
 score --task multiple-choice --items pool.jsonl --responses responses.jsonl -o out.jsonl
 score --task multiple-choice --release release --responses responses.jsonl --allow-partial --trust-letters
-score --task multiple-choice --release private --answers private.answers.jsonl --responses responses.jsonl \
- --allow-partial --trust-letters
+score --task multiple-choice --release private --answers private.answers.jsonl --responses \
+ responses.jsonl --allow-partial --trust-letters
 score --task triples --predictions predictions.jsonl --gold gold.jsonl -o out.jsonl
 score --task triples --predictions predictions.jsonl --gold gold.jsonl --mode strict
 score --task universe --questions universe.jsonl --replies universe_replies.jsonl -o out.jsonl
@@ -95,8 +99,9 @@ rank --scores scores.jsonl --items pool.jsonl --item-analysis out.jsonl --sample
 rank --scores released.jsonl --release release --samples 100
 rank --answers answers.jsonl --items pool.jsonl --samples 100
 rank --published published.csv --item-count 100 --samples 100
-report . -o out +pool.jsonl +findings.jsonl +duplicates.json +support.npz +selection.json +certificate.json \
- +decisions.jsonl +contests.jsonl +ledger.db +release +scores.jsonl +leaderboard.json +item_analysis.jsonl
+report . -o out +pool.jsonl +findings.jsonl +duplicates.json +support.npz +selection.json \
+ +certificate.json +decisions.jsonl +contests.jsonl +ledger.db +release +scores.jsonl +leaderboard.json \
+ +item_analysis.jsonl
 review assign pool.jsonl --reviewers reviewers.csv --open-cap 0 -o out.jsonl
 review assign pool.jsonl --reviewers reviewers.csv --earlier assignments.jsonl --reviews reviews.jsonl \
  --reassign --open-cap 0 -o out.jsonl
@@ -104,23 +109,23 @@ review graders reviews.jsonl --graders graders.csv -o out.jsonl
 review graders reviews.csv --graders graders.csv -o out.jsonl
 review status assignments.jsonl --reviews reviews.jsonl
 review push pool.jsonl assignments.jsonl --reviewers reviewers.csv --folder outs -o out.json
-review push pool.jsonl grading.jsonl --reviewers graders.csv --reviews reviews.jsonl --folder outs -o out.json
+review push pool.jsonl grading.jsonl --reviewers graders.csv --reviews reviews.jsonl --folder outs -o \
+ out.json
 review push pool.jsonl assignments.jsonl --reviewers reviewers.csv --folder !worksheets -o !desk.json
 review pull desk.json --reviewers reviewers.csv --folder worksheets -o out.jsonl --quarantine out2.jsonl
 review agreement reviews.jsonl --seeded-bad seeded.csv -o out.json
 review agreement reviews.csv
 review settle --reviews reviews.jsonl --bar 14 --tie split +kina.toml
-review settle --reviews reviews.csv --scores grades.csv --rules rules.csv \
- --ledger out.db --decisions out.jsonl --contests out2.jsonl --awards out.csv
-review settle --reviews reviews.jsonl --base 2.00 --bonus 5.00 --currency USD --bar 14 --tie split --seed 42 \
- --findings drawn.csv --penalty 1.00 --ledger !ledger.db +ledger.db.payees.json
+review settle --reviews reviews.csv --scores grades.csv --rules rules.csv --ledger out.db --decisions \
+ out.jsonl --contests out2.jsonl --awards out.csv
+review settle --reviews reviews.jsonl --base 2.00 --bonus 5.00 --currency USD --bar 14 --tie split --seed \
+ 42 --findings drawn.csv --penalty 1.00 --ledger !ledger.db +ledger.db.payees.json
 review calibrate --pilot pilot.csv --bonus 5.00
 review statement --ledger ledger.db +ledger.db.payees.json -o outs
 review audit commit --seed-file seed.txt
 review audit draw --decisions decisions.jsonl --seed-file seed.txt --commitment COMMITMENT -o out.json
 review audit assess --draw audit.json --findings drawn.csv --reviews reviews.jsonl
-review ledger verify --ledger ledger.db --against statement.md --against \
- payments.csv.manifest.json
+review ledger verify --ledger ledger.db --against statement.md --against payments.csv.manifest.json
 review ledger show --ledger ledger.db
 review pay plan --ledger !ledger.db +ledger.db.payees.json -o out.csv
 review pay plan --ledger !ledger.db +ledger.db.payees.json --provider prolific --payees payees.csv \

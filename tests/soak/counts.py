@@ -105,6 +105,7 @@ def _merge(row: Row) -> None:
 
 def describe_commit() -> str:
     """Name the commit, with a mark where the code was changed since."""
+
     def git(*words: str) -> str:
         done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
         return done.stdout.strip()

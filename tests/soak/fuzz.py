@@ -57,23 +57,22 @@ def run_cases(seed: int, cases: Sequence[int], jobs: int) -> Iterator[tuple[int,
         ready = Path(folder) / "world"
         world.build(ready)
         waiting = iter(cases)
-        workers = [_start(ready, seed) for _ in range(min(jobs, len(cases)))]
+        busy = [_start(ready, seed) for _ in range(min(jobs, len(cases)))]
         try:
-            busy = [worker for worker in workers if _go_on(worker, waiting)]
+            for worker in busy:
+                _go_on(worker, waiting)
             while busy:
                 for worker in _heard_or_lost(busy):
                     yield worker.case, _outcome(worker, seed)
                     busy.remove(worker)
-                    if not worker.process.is_alive() or worker.done >= RECYCLED:
-                        worker.end()
-                        worker = _start(ready, seed)
-                    if _go_on(worker, waiting):
-                        busy.append(worker)
+                    following = _fresh(worker, ready, seed)
+                    if _go_on(following, waiting):
+                        busy.append(following)
                     else:
-                        worker.end()
+                        following.end()
         finally:
-            for worker in workers:
-                worker.process.kill()
+            for worker in busy:
+                worker.end()
 
 
 def _start(ready: Path, seed: int) -> Worker:
@@ -83,6 +82,14 @@ def _start(ready: Path, seed: int) -> Worker:
     process.start()
     theirs.close()
     return Worker(process, mine)
+
+
+def _fresh(worker: Worker, ready: Path, seed: int) -> Worker:
+    """Return the worker itself, or a new one where it died or has done enough."""
+    if worker.process.is_alive() and worker.done < RECYCLED:
+        return worker
+    worker.end()
+    return _start(ready, seed)
 
 
 def _go_on(worker: Worker, waiting: Iterator[int]) -> bool:

@@ -131,7 +131,11 @@ def _broken_laws(
         yield "an error is told", case.reader.command, told
     for warning in warned:
         if "/kina_build/" in warning.filename or "/review/" in warning.filename:
-            yield "no warning", f"{warning.category.__name__} {Path(warning.filename).name}", str(warning.message)
+            yield (
+                "no warning",
+                f"{warning.category.__name__} {Path(warning.filename).name}",
+                str(warning.message),
+            )
     if case.json and done.stdout and done.exit_code != 2:
         yield from _not_json(case, done)
     yield from _touched(case, done, before)
@@ -146,7 +150,9 @@ def _find_place(words: Sequence[str], stdin: bytes) -> tuple[str, str]:
     with contextlib.suppress(Hang), _in_time():
         told = invoke([*words, "-v"], stdin).stderr
         frames = FRAME.findall(told)
-        last = [line for line in told.split("\n") if LAST.match(line) and not line.startswith(("error", "hint"))]
+        last = [
+            line for line in told.split("\n") if LAST.match(line) and not line.startswith(("error", "hint"))
+        ]
         where = " in ".join(frames[-1]) if frames else "?"
         kind = LAST.match(last[-1]).group(1) if last else "?"  # type: ignore[union-attr]
         return f"{kind} {where}", told[-400:]
