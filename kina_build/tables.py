@@ -87,7 +87,7 @@ def _is_json(text: str, suffix: str) -> bool:
         return True
     first = next(line for line in text.split("\n") if line.strip()).strip()
     # a header may begin with a bracket too, a whole object or the start of an array does not
-    return first[:1] in "[{" and (suffix not in CSV_SUFFIXES or first[:2] in ('{"', "[{", "["))
+    return first[:1] in "[{" and (suffix not in CSV_SUFFIXES or first[:2] in ('{"', "[{", "{", "["))
 
 
 def _json_rows(text: str, source: Source) -> list[Row]:

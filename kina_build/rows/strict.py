@@ -138,7 +138,7 @@ def _is_shallow(text: str, value: Any, most: int) -> bool:
     if sum(1 for _ in zip(OPENERS.finditer(text), range(most + 1), strict=False)) <= most:
         return True
     layer = [value]
-    for _ in range(most + 1):
+    for _ in range(most):
         layer = [one for parent in layer for one in _children(parent) if isinstance(one, dict | list)]
         if not layer:
             return True
