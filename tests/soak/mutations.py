@@ -31,7 +31,8 @@ TOKENS = (
 CELLS = (
     "", " ", "x", "NaN", "nan", "inf", "-inf", "1e999", "-1", "0", "1", "2", "0.5", "1.5", "1e308", "1e-320",
     "1,5", "9" * DIGITS, "-" + "9" * DIGITS, "9" * 19, "1" + "0" * 400, "0." + "3" * 400, "1e-9999999",
-    "1e9999999", "٣", "²", "½", "true", "no", "None", "null", "[]", "{}", "[" * DEPTH, '"' * 3, "a;b;;", ";",
+    "1e9999999", "٣", "²", "½",
+    "true", "no", "None", "null", "[]", "{}", "[" * DEPTH, '"' * 3, "a;b;;", ";",
     "\n", "\r", "\t", "\x00", "\x1b[31m", "\u202eabc", "\ufeff", "é\u0301", "x" * CELL, "../../x", "=1+1", "2026-13-45",
     "9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00", "sNaN", "NaN123", "-0", "1_000", "+1", "0x10",
 )  # fmt: skip
@@ -62,7 +63,8 @@ def change_line(raw: bytes, rng: Random) -> bytes:
 
 
 def change_ends(raw: bytes, rng: Random) -> bytes:
-    return raw.replace(b"\n", rng.choice((b"\r\n", b"\r", b"\n\n", b"\xe2\x80\xa8", b"\x0b\n", b"")))
+    ends = b"\n" if b"\n" in raw else b" "
+    return raw.replace(ends, rng.choice((b"\r\n", b"\r", b"\n\n", b"\xe2\x80\xa8", b"\x0b\n", b"")))
 
 
 MARKED = "\ue000value\ue001"
