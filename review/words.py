@@ -68,20 +68,20 @@ def fold(word: str) -> str:
     return "_".join(word.casefold().replace("-", " ").replace("_", " ").split())
 
 
-def read_word(word: str, vocabulary: tuple[str, ...], aliases: Mapping[str, str] | None = None) -> str:
-    """Return the canonical spelling of a word.
+def read_word(word: object, vocabulary: tuple[str, ...], aliases: Mapping[str, str] | None = None) -> str:
+    """Return the canonical spelling of a word, as a file brings it.
 
     Raises:
-        ValueError: the word is in no vocabulary; it names the known ones.
+        ValueError: the word is in no vocabulary, or no text; it names the known ones.
     """
-    folded = fold(word)
+    folded = fold(word) if isinstance(word, str) else ""
     known = (aliases or {}).get(folded, folded)
     if known not in vocabulary:
         raise ValueError(f"{word!r} is not one of {', '.join(vocabulary)}")
     return known
 
 
-def read_status(word: str) -> str:
+def read_status(word: object) -> str:
     """Return the canonical status of a review row.
 
     Raises:
@@ -90,7 +90,7 @@ def read_status(word: str) -> str:
     return read_word(word, get_args(Status), STATUS_ALIASES)
 
 
-def read_verdict(word: str) -> str:
+def read_verdict(word: object) -> str:
     """Return the canonical verdict on an item.
 
     Raises:
@@ -99,7 +99,7 @@ def read_verdict(word: str) -> str:
     return read_word(word, get_args(Verdict), VERDICT_ALIASES)
 
 
-def read_flaw_kind(word: str) -> str:
+def read_flaw_kind(word: object) -> str:
     """Return the canonical kind of a flaw.
 
     Raises:
