@@ -12,8 +12,9 @@ import secrets
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from kina_build.errors import Refusal
 from kina_build.jsonl import dump_document, read_document, writing
@@ -27,7 +28,8 @@ OTHERS = 0o077
 class PayeeBook(Record):
     """Payee ids by reference, and the key that makes references."""
 
-    key: str
+    key: Annotated[str, StringConstraints(pattern=r"^([0-9a-fA-F]{2})+$")]
+    """Hexadecimal digits."""
     payees: dict[str, str] = Field(default_factory=dict)
     """Reference to payee id."""
 

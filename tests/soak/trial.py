@@ -23,6 +23,7 @@ from tests.soak.mutations import Damage, damages
 from tests.soak.world import invoke
 
 HANG_S = 20
+"""Seconds of processor time that a case may take: a busy machine is no hang."""
 FRAME = re.compile(r'File "[^"]*/((?:kina_build|review)/[^"]+)", line \d+, in (\S+)')
 """File "/a/kina_build/jsonl.py", line 3, in read_json; not File "/usr/lib/json/decoder.py"."""
 LAST = re.compile(r"^([A-Za-z_][\w.]*)(?::|$)")
@@ -200,10 +201,10 @@ def _in_time() -> Iterator[None]:
     def stop(*_: object) -> None:
         raise Hang
 
-    earlier = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(HANG_S)
+    earlier = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, HANG_S)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, earlier)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, earlier)
