@@ -241,7 +241,8 @@ def _required(*, grading: bool) -> list[str]:
 def _mark(value: Any) -> Any:
     """Return the number before the level's name; what is no mark stays as it is, to be refused."""
     text = str(_single(value)).split(" ")[0]
-    return int(text) if text.isdigit() and int(text) <= TOP_RATING else f"{_single(value)!r} is no rating"
+    marks = {str(mark): mark for mark in range(TOP_RATING + 1)}
+    return marks.get(text, f"{_single(value)!r} is no rating")
 
 
 def _single(value: Any) -> Any:

@@ -5,6 +5,7 @@ Independent of pay: a harsh and a lenient reviewer earn by how well they reviewe
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -125,6 +126,6 @@ def _combine(opinions: list[Verdict]) -> tuple[str, str]:
     return "revise", "reviewers differ by one step"
 
 
-def _round_order(round_: str) -> tuple[int, str]:
-    digits = "".join(character for character in round_ if character.isdecimal())
-    return (int(digits) if digits else 0, round_)
+def _round_order(round_: str) -> tuple[int, str, str]:
+    digits = "".join(str(unicodedata.decimal(sign)) for sign in round_ if sign.isdecimal()).lstrip("0")
+    return len(digits), digits, round_  # int() refuses thousands of digits

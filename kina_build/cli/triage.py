@@ -107,16 +107,15 @@ def panel(
 
 def _read_answers(paths: list[Path], items: list[Item]) -> AnswerMatrix:
     """Read letters as they stand, or extract them from replies."""
-    from kina_build.items.answers import build_matrix, gather_letters, spread_strings
+    from kina_build.items.answers import build_matrix, gather_letters, read_letter, spread_strings
     from kina_build.jsonl import iter_rows
 
-    values = [row for path in paths for _, row in iter_rows(path)]
+    placed = [(f"{path}:{line}", row) for path in paths for line, row in iter_rows(path)]
+    values = [row for _, row in placed]
     if all("model" in row and "answers" in row for row in values):
         return build_matrix(items, spread_strings(values, items))
     if all({"model", "item_id", "letter"} <= row.keys() for row in values):
-        return build_matrix(
-            items, gather_letters((str(row["model"]), str(row["item_id"]), row["letter"]) for row in values)
-        )
+        return build_matrix(items, gather_letters(read_letter(row, place) for place, row in placed))
     return build_matrix(items, gather_letters(_extract_letters(paths, items)))
 
 

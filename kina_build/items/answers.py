@@ -63,6 +63,18 @@ def build_matrix(items: Sequence[Item], given: Mapping[str, Mapping[str, str]]) 
     return AnswerMatrix(tuple(ids), tuple(models), letters, asked)
 
 
+def read_letter(row: Mapping[str, Any], place: str) -> tuple[str, str, str | None]:
+    """Return the model, item and letter of a row; no letter is None, "" or "-".
+
+    Raises:
+        InputError: a letter that is none.
+    """
+    letter = row["letter"]
+    if letter is not None and not (isinstance(letter, str) and len(letter) <= 1):
+        raise InputError(f"{place}: letter: {str(letter)[:40]!r} is not one letter", hint="'-' for none")
+    return str(row["model"]), str(row["item_id"]), letter
+
+
 def gather_letters(rows: Iterable[tuple[str, str, str | None]]) -> dict[str, dict[str, str]]:
     """Gather (model, item_id, letter) rows; of several samples the most frequent letter counts.
 

@@ -25,8 +25,9 @@ def draw_unit(seed: int, *names: str) -> float:
     return (draw(seed, *names) >> 11) / (1 << 53)
 
 
-def natural(item_id: str) -> tuple[int, int, str]:
+def natural(item_id: str) -> tuple[int, int, str, str]:
     """Order ids so that whole numbers stand in counting order, before all other ids."""
     if item_id.isascii() and item_id.isdigit():
-        return 0, int(item_id), item_id
-    return 1, 0, item_id
+        digits = item_id.lstrip("0")  # int() refuses thousands of digits
+        return 0, len(digits), digits, item_id
+    return 1, 0, "", item_id

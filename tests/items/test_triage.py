@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kina_build.config import ItemRules
 from kina_build.errors import InputError
-from kina_build.items.answers import build_matrix, gather_letters, spread_strings
+from kina_build.items.answers import build_matrix, gather_letters, read_letter, spread_strings
 from kina_build.items.model import Item
 from kina_build.items.panel import convene_panel
 from kina_build.items.triage import discriminations, triage_keys
@@ -119,3 +119,9 @@ def test_an_item_a_panel_model_did_not_see_is_not_admitted(pool: list[Item]) -> 
     assert not any(one.admitted for one in panel.difficulties)
     with pytest.raises(InputError, match="m9"):
         convene_panel(pool, build_matrix(pool, given), ["m9"])
+
+
+@pytest.mark.parametrize("letter", ["AB", "Answer: B", ["A"], 1, True, {}])
+def test_a_letter_that_is_none_is_refused_by_its_line(letter: object) -> None:
+    with pytest.raises(InputError, match=r"r\.jsonl:3: letter: .* is not one letter"):
+        read_letter({"model": "m", "item_id": "q", "letter": letter}, "r.jsonl:3")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kina_build.errors import InputError, UsageError
+from kina_build.release.draw import natural
 from kina_build.release.folder import sum_faults, write_sums, writing_folder
 from kina_build.release.names import RECORD
 
@@ -104,3 +105,8 @@ def test_sums_that_are_no_text_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "SHA256SUMS").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="SHA256SUMS: is UTF-16 text"):
         sum_faults(tmp_path)
+
+
+def test_ids_of_thousands_of_digits_stand_in_counting_order() -> None:
+    ids = ["2", "010", "10", "9" * 5000, "1" + "0" * 5000, "q1"]
+    assert sorted(ids[::-1], key=natural) == ids

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kina_build.errors import InputError
-from review.decisions import decide_item, decide_items, error_rates, form_opinion
+from review.decisions import _round_order, decide_item, decide_items, error_rates, form_opinion
 from review.grading import combined_score, flaw_recall, grade_score
 from review.records import Finding, Flaw, Grade, Review
 from review.rubric import CRITERION_NAMES, ReviewRules, best_score, weighted
@@ -97,3 +97,8 @@ def test_a_grade_needs_all_marks_and_keeps_the_declared_step() -> None:
     assert grade_score(Grade(item_id="i", reviewer_id="A", review_score="14.5"), halves) == 14.5
     with pytest.raises(InputError, match="multiple of 0.5"):
         grade_score(Grade(item_id="i", reviewer_id="A", review_score="14.3"), halves)
+
+
+def test_the_last_round_is_told_by_counting() -> None:
+    rounds = ["", "2", "round 10", "٢٠", "9" * 5000]
+    assert sorted(rounds[::-1], key=_round_order) == rounds

@@ -9,7 +9,7 @@ import pytest
 
 from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item
-from review.collection import collect_grades, collect_reviews
+from review.collection import _mark, collect_grades, collect_reviews
 from review.grading_plan import plan_grading
 from review.labelstudio import project_title, read_task
 from review.records import Assignment, Review, Reviewer
@@ -143,3 +143,8 @@ def test_exported_tasks_give_accounts_not_numbers() -> None:
 def test_a_title_does_not_tell_the_reviewer() -> None:
     assert "ann" not in project_title("b1", "review", "ann")
     assert project_title("b1", "review", "ann") != project_title("b1", "review", "bob")
+
+
+@pytest.mark.parametrize("mark", ["9" * 5000, "²", "5", "-1", "4.0", ""])
+def test_a_mark_that_is_none_is_told_and_not_counted(mark: str) -> None:
+    assert _mark(mark) == f"{mark!r} is no rating"

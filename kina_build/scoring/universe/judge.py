@@ -45,9 +45,8 @@ def _prompt(seed: Seed, name: str, golds: Sequence[str]) -> str:
 def read_verdict(text: str, n_golds: int) -> int | None:
     """Return the 0-based entry a judge's reply names last; None for none or anything unreadable."""
     found = _VERDICT.findall(text)
-    if not found or not found[-1].isdigit():
-        return None
-    return int(found[-1]) - 1 if 1 <= int(found[-1]) <= n_golds else None
+    entries = {str(place + 1): place for place in range(n_golds)}
+    return entries.get(found[-1].lstrip("0")) if found else None
 
 
 def apply_judge(outcomes: Sequence[Outcome], replies: Mapping[Question, ChatReply]) -> list[Outcome]:
