@@ -132,7 +132,7 @@ def read_document(path: Path, model: type[Record]) -> Record:
     try:
         return model.model_validate(read_json(path))
     except ValidationError as error:
-        raise InputError("\n".join(f"{path}: {text}" for text in describe(error))) from None
+        raise InputError(*(f"{path}: {text}" for text in describe(error))) from None
 
 
 def describe(error: ValidationError) -> list[str]:

