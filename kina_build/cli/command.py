@@ -124,9 +124,10 @@ class Stage:
         exit_code: int = 0,
         packages: Sequence[str] = (),
         models: Mapping[str, str] | None = None,
+        private: bool = False,
     ) -> None:
-        """Write the manifest, then print the report."""
-        self.job.record(report, exit_code=exit_code, packages=packages, models=models)
+        """Write the manifest, readable by its owner only if private, then print the report."""
+        self.job.record(report, exit_code=exit_code, packages=packages, models=models, private=private)
         from kina_build.jsonl import STREAM
 
         if STREAM in self.job.outputs:  # stdout holds the data itself
