@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Any
 
+from kina_build.chat.objects import read_value, written
 from kina_build.scoring.letters.clean import drop_reasoning
 from kina_build.scoring.universe.normalise import tier_one
 
@@ -18,7 +19,8 @@ _BULLET = re.compile(
 _HARD = "\n;；؛、|"
 _COMMAS = ",，،"
 _OPEN, _CLOSE = "([{（［【「『《〈", ")]}）］】」』》〉"
-_AROUND = re.compile(r"^[\s\"'“”‘’«»„*_`]+|[\s\"'“”‘’«»„*_`]+$")
+_AROUND = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’«»„*_`"
+"""Signs that are no part of a name where they stand around it: blanks, quotes, emphasis."""
 
 
 def parse_names(response: str, language: str | None = None, known: Collection[str] = ()) -> list[str]:
@@ -51,10 +53,7 @@ def _json_names(text: str) -> list[str] | None:
         return None
     candidates = (text, text[start : text.rfind("]") + 1])
     for candidate in candidates:
-        try:
-            value = json.loads(candidate)
-        except ValueError:
-            continue
+        value = read_value(candidate)
         if isinstance(value, dict):
             value = next((part for part in value.values() if isinstance(part, list)), None)
         if isinstance(value, list):
@@ -64,8 +63,13 @@ def _json_names(text: str) -> list[str] | None:
 
 def _text(value: Any) -> str:
     if isinstance(value, dict):
-        return str(next(iter(value.values()), ""))
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return written(next(iter(value.values()), ""))
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return ""
 
 
 def _bulleted(text: str) -> list[str]:
@@ -153,4 +157,4 @@ def conjunction(language: str) -> str:
 
 
 def _bare(name: str) -> str:
-    return _AROUND.sub("", name)
+    return name.strip(_AROUND)
