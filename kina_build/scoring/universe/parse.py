@@ -116,10 +116,12 @@ def _in_number(text: str, place: int) -> bool:
 def _rejoin(pieces: list[str], known: set[str]) -> list[str]:
     """Put names that hold commas together again, the longest first."""
     commas = max((name.count(",") for name in known), default=0)
+    heads = {name.partition(",")[0].strip() for name in known if "," in name}
     joined: list[str] = []
     place = 0
     while place < len(pieces):
-        for length in range(min(commas + 1, len(pieces) - place), 1, -1):
+        longest = commas + 1 if tier_one(pieces[place]) in heads else 1
+        for length in range(min(longest, len(pieces) - place), 1, -1):
             name = ",".join(pieces[place : place + length])
             if tier_one(name) in known:
                 joined.append(name)
