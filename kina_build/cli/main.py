@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -32,10 +33,18 @@ from kina_build.cli.console import Console
 class Commands(TyperGroup):
     """The commands, whose usage errors pass the same filter as all else: they repeat the command line."""
 
-    def main(self, *args: Any, standalone_mode: bool = True, **more: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
         """Run a command line and leave with its exit code."""
         try:
-            code = super().main(*args, standalone_mode=False, **more)
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         except Exception as error:
             show = getattr(error, "show", None)  # typer's own errors have it, and no public base
             if show is None or not standalone_mode:
