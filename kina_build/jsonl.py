@@ -181,7 +181,7 @@ def read_document(path: Path, model: type[Record]) -> Record:
     try:
         return model.model_validate(read_json(path))
     except ValidationError as error:
-        raise InputError("\n".join(f"{path}: {text}" for text in describe(error))) from None
+        raise InputError(*(f"{path}: {text}" for text in describe(error))) from None
 
 
 def describe(error: ValidationError) -> list[str]:
@@ -207,24 +207,26 @@ def dump_document(value: BaseModel | Mapping[str, Any]) -> str:
     return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def write_records(path: Path, records: Iterable[BaseModel | Mapping[str, Any]]) -> int:
+def write_records(
+    path: Path, records: Iterable[BaseModel | Mapping[str, Any]], *, private: bool = False
+) -> int:
     """Write records as JSON Lines, atomically; return how many."""
     count = 0
-    with writing(path) as out:
+    with writing(path, private=private) as out:
         for record in records:
             out.write((dump_line(record) + "\n").encode())
             count += 1
     return count
 
 
-def write_document(path: Path, value: BaseModel | Mapping[str, Any]) -> None:
+def write_document(path: Path, value: BaseModel | Mapping[str, Any], *, private: bool = False) -> None:
     """Write one JSON document, atomically."""
-    write_text(path, dump_document(value))
+    write_text(path, dump_document(value), private=private)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, *, private: bool = False) -> None:
     """Write a UTF-8 text file, atomically."""
-    with writing(path) as out:
+    with writing(path, private=private) as out:
         out.write(text.encode())
 
 

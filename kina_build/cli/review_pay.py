@@ -97,11 +97,11 @@ def _write_payments(run: Run, ledger: Path, report: dict[str, Any], texts: Seque
 
     files = [Path(name) for name in report["files"]]
     for path, text in zip(files, texts, strict=True):
-        write_text(path, text)
+        write_text(path, text, private=True)
     stage = run.stage(
         "review pay plan", inputs=[], outputs=files, params={"ledger": ledger.name}, show=_show_plan
     )
-    stage.finish(report | {"dry_run": False})
+    stage.finish(report | {"dry_run": False}, private=True)
 
 
 def _texts(

@@ -40,7 +40,7 @@ def extract(
         write_records(output, rows)
         stage.finish(scoring_views.count_statuses(rows))
     elif run.console.json:
-        write_records(STREAM, rows)
+        run.console.rows(rows)
     else:
         scoring_views.show_rows(rows, run.console)
 

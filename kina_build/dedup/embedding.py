@@ -233,6 +233,8 @@ def _ask_hub(name: str, revision: str | None) -> None:
 def _tried(name: str, load: Callable[[], Any]) -> Any:
     try:
         return load()
+    except ImportError:
+        raise  # says itself what is missing
     except Exception as error:  # noqa: BLE001  the hub's client and the model code raise anything
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise InputError(f"encoder {name!r} cannot be loaded: {reason}", hint=_ENCODER_HINT) from None

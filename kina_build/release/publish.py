@@ -45,6 +45,8 @@ def publish(release: Release, target: Path, past: Past | None = None) -> None:
 
 
 def publish_answers(release: Release, target: Path) -> None:
-    """Write the answers of the private splits to one file, outside the release folder."""
+    """Write the answers of the private splits to one file for its owner only, outside the release folder."""
     private = [split for split, count in release.record.counts.items() if count.private]
-    write_records(target, (take_answer(to_row(i)) for split in private for i in release.items[split]))
+    write_records(
+        target, (take_answer(to_row(i)) for split in private for i in release.items[split]), private=True
+    )
