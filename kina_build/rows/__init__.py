@@ -1,0 +1,1 @@
+"""What comes in from files, checked before it is believed."""
