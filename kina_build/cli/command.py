@@ -130,16 +130,25 @@ class Stage:
         packages: Sequence[str] = (),
         models: Mapping[str, str] | None = None,
         private: bool = False,
+        reused: Mapping[str, int] | None = None,
     ) -> None:
-        """Write the manifest, readable by its owner only if private, then print the report."""
+        """Write the manifest, readable by its owner only if private, then print the report.
+
+        What was reused of earlier work is printed, but not recorded: it tells of this run and not
+        of the result, whose manifest is the same with and without it.
+        """
         self.job.record(report, exit_code=exit_code, packages=packages, models=models, private=private)
         from kina_build.rows.source import STREAM
 
+        taken = ", ".join(f"{count} {kind}" for kind, count in (reused or {}).items() if count)
+        if taken:
+            self.run.console.say(f"reused of earlier runs, after checks: {taken}")
         if STREAM in self.job.outputs:  # stdout holds the data itself
             if exit_code:
                 raise typer.Exit(exit_code)
             return
-        self.run.report(report, self.show, exit_code)
+        told = {} if reused is None else {"reused": dict(reused)}
+        self.run.report({**report, **told}, self.show, exit_code)
 
 
 def command(

@@ -31,7 +31,8 @@ def link(
     base_url: Annotated[str | None, typer.Option("--base-url", help="Else OPENAI_BASE_URL.")] = None,
 ) -> None:
     """Link predicted names to Wikidata items, from a table or from Wikidata's search."""
-    from kina_build.chat import Endpoint, ReplyLog, complete
+    from kina_build.chat import Endpoint, Meter, complete
+    from kina_build.cli.kept import open_log
     from kina_build.jsonl import read_records, write_records
     from kina_build.scoring.linking import (
         NamedRow,
@@ -52,14 +53,16 @@ def link(
         fixed=read_cases(fixed) if fixed is not None else {},
         keywords=read_keywords(keywords) if keywords is not None else {},
     )
+    meter = Meter()
     if model is not None:
         asked = questions_for_model(linked, model)
         with run.console.progress("choosing") as progress:
             received = complete(
                 list(asked.values()),
                 Endpoint.from_environment(base_url),
-                ReplyLog(log),
+                open_log(run, log),
                 rules=run.settings.chat,
+                meter=meter,
                 on_progress=progress,
             )
         linked = with_choices(linked, dict(zip(asked, received, strict=True)))
@@ -75,4 +78,6 @@ def link(
         show=scoring_views.show_links,
         params={"model": model, "client": "offline" if names else "wikidata"},
     )
-    stage.finish({"rows": len(linked), "methods": dict(sorted(counts.items()))})
+    stage.finish(
+        {"rows": len(linked), "methods": dict(sorted(counts.items()))}, reused={"replies": meter.reused}
+    )

@@ -47,12 +47,13 @@ def universe(
         matching,  # type: ignore[arg-type]
     )
     by_rules = sum_up(outcomes, unanswered, ignored)
-    scores, failed = by_rules, 0
+    scores, failed, reused = by_rules, 0, 0
     if judge is not None or judge_log is not None:
-        outcomes, failed = _judge(run, outcomes, judge, judge_log)
+        outcomes, failed, reused = _judge(run, outcomes, judge, judge_log)
         scores = sum_up(outcomes, unanswered, ignored)
     report = _universe_report(scores) | {"task": "universe", "form": FORM, "matching": matching}
     report |= {"rule_only": _prf(by_rules.overall), "judge": judge, "judge_failures": failed}
+    report["reused"] = {"replies": reused}
     if output is not None:
         write_records(output, report["per_question"])
     run.report(report, scoring_views.show_universe, int(failed > 0))
@@ -60,12 +61,13 @@ def universe(
 
 def _judge(
     run: Run, outcomes: Sequence[Outcome], judge: str | None, judge_log: Path | None
-) -> tuple[list[Outcome], int]:
-    from kina_build.chat import Endpoint, ReplyLog, complete
+) -> tuple[list[Outcome], int, int]:
+    from kina_build.chat import Endpoint, Meter, complete
+    from kina_build.cli.kept import open_log
     from kina_build.scoring.universe.judge import apply_judge, ask_judge
 
     need(judge=judge)
-    log = ReplyLog(judge_log)
+    log, meter = open_log(run, judge_log), Meter()
     asked = ask_judge(outcomes, judge or "")
     requests = list(asked.values())
     if all(log.find(request.key) is not None for request in requests):
@@ -73,9 +75,10 @@ def _judge(
     else:
         endpoint = Endpoint.from_environment()
     with run.console.progress("judging") as progress:
-        received = complete(requests, endpoint, log, rules=run.settings.chat, on_progress=progress)
+        rules = run.settings.chat
+        received = complete(requests, endpoint, log, rules=rules, meter=meter, on_progress=progress)
     failed = sum(not reply.answered for reply in received)
-    return apply_judge(outcomes, dict(zip(asked, received, strict=True))), failed
+    return apply_judge(outcomes, dict(zip(asked, received, strict=True))), failed, meter.reused
 
 
 def _universe_report(scores: UniverseScores) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,6 +100,11 @@ def set_limits(limits: IntakeRules) -> None:
 def limits() -> IntakeRules:
     """Return the limits in force."""
     return _reading.limits
+
+
+def each(paths: Path | Sequence[Path]) -> Sequence[Path]:
+    """Return paths as a sequence, also one path alone."""
+    return [paths] if isinstance(paths, Path) else paths
 
 
 def is_stream(path: Path) -> bool:
