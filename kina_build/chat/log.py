@@ -81,7 +81,7 @@ class ReplyLog:
             yield None
             return
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(exist_ok=True)
             with self.path.open("ab") as out:
                 yield out
         except OSError as error:
@@ -90,11 +90,6 @@ class ReplyLog:
     def _load(self, path: Path) -> None:
         raw = path.read_bytes()
         whole = raw.rfind(b"\n") + 1
-        if whole < len(raw):
-            self.torn = 1
-            # appending behind a torn line would spoil the next one too
-            with path.open("r+b") as file:
-                file.truncate(whole)
         for line, text in enumerate(raw[:whole].split(b"\n")[:-1], start=1):
             try:
                 reply = ChatReply.model_validate_json(text)
@@ -104,3 +99,13 @@ class ReplyLog:
                 ) from None
             if reply.answered:
                 self._answers[reply.key] = reply
+        if whole < len(raw):
+            self._cut(path, whole, raw[whole:])
+
+    def _cut(self, path: Path, whole: int, torn: bytes) -> None:
+        if not whole and not b'{"key"'.startswith(torn[:6]):
+            raise InputError(f"{path}: not a log of replies", hint="name another file for the log")
+        self.torn = 1
+        # appending behind a torn line would spoil the next one too
+        with path.open("r+b") as file:
+            file.truncate(whole)

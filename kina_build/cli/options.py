@@ -16,6 +16,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but data and errors.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show tracebacks and details.")]
 Force = Annotated[bool, typer.Option("--force", help="Redo the work although it is up to date.")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace outputs that kina did not write, or that were changed.")
+]
 
 Pool = Annotated[Path, typer.Argument(help="Items: a pool.jsonl as `kina import` writes it; '-' for stdin.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")]

@@ -162,6 +162,7 @@ def scan_block_pair(part: BlockPair) -> int:
     left = _block(part, *part.left)
     right = left if part.left == part.right else _block(part, *part.right)
     pairs = compare_blocks(left, right, part.threshold, part.rules)
+    part.output.parent.mkdir(parents=True, exist_ok=True)
     with writing(part.output) as out:
         np.savez(out, left=pairs.left, right=pairs.right, cosines=pairs.cosines)
     return len(pairs)
