@@ -222,7 +222,6 @@ def create_ledger(path: Path, currency: str, key_check: str) -> Ledger:
         InputError: the file cannot be made, or is something else.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=0o600)
     except OSError as error:
         raise InputError(f"{path}: cannot write: {error.strerror or error}") from None

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from kina_build.errors import InputError
-from kina_build.manifest import Job, digest, digests, sidecar
+from kina_build.jsonl import read_document
+from kina_build.manifest import Job, Manifest, digest, digests, sidecar
 
 
 @pytest.fixture
@@ -52,9 +53,20 @@ def test_manifest_holds_no_absolute_path_and_no_clock(job: Job) -> None:
     assert sidecar(job.outputs[0]).read_text() == text
 
 
-def test_streams_leave_no_manifest(tmp_path: Path) -> None:
-    Job("count", [Path("-")], [tmp_path / "out.json"]).record({})
-    assert not sidecar(tmp_path / "out.json").exists()
+def test_a_stream_is_never_up_to_date_and_its_output_is_known_as_ours(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    out.write_text("{}")
+    job = Job("count", [Path("-")], [out])
+    job.record({})
+    assert job.current() is None
+    known = read_document(sidecar(out), Manifest)
+    assert (known.inputs, list(known.outputs)) == ({}, ["out.json"])
+
+
+def test_stdout_leaves_no_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Job("count", [], [Path("-")]).record({})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_folder_digest_sees_names_and_contents(tmp_path: Path) -> None:

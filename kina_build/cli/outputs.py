@@ -75,7 +75,9 @@ def _stat(path: Path) -> os.stat_result:
 
 
 def _check_apart(places: Places) -> None:
-    for output, path in product(places.written, places.inputs):
+    own = [*places.files, *places.folders, *places.sidecars]
+    read = [*product(places.written, places.inputs), *product(own, places.kept)]
+    for output, path in read:
         if is_same(output, path):
             raise UsageError(
                 f"{output}: is read by this command, so it cannot be written by it",
@@ -86,7 +88,7 @@ def _check_apart(places: Places) -> None:
     for folder, path in product(places.folders, (*places.inputs, *places.files, *places.kept)):
         if _lies_in(path, folder):
             raise UsageError(f"{folder}: {path} lies in it", hint="name another folder")
-    for one, other in combinations(places.written, 2):
+    for one, other in (*combinations(own, 2), *combinations(places.kept, 2)):
         if is_same(one, other):
             raise UsageError(f"{other}: two outputs cannot be one file", hint="name another file for one")
 
