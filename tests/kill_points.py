@@ -70,7 +70,7 @@ TRIALS = (
     Trial(
         "review settle --reviews reviews.jsonl --bar 14 --currency USD --ledger new.db --decisions new.jsonl "
         "--contests new2.jsonl --awards new.csv",
-        secret=("new.db", "new.db.payees.json"),
+        secret=("new.db", "new.db.payees.json", "new2.jsonl.manifest.json"),
     ),
     Trial("review pay plan --ledger ledger.db -o new.csv", secret=("ledger.db", "new.csv.manifest.json")),
     Trial("review statement --ledger ledger.db -o statements"),

@@ -92,8 +92,8 @@ MORE = {
     "replies.jsonl": '{"id": "1", "response": "The answer is B.", "n_options": 4}\n',
     "named.jsonl": '{"SubjectEntity": "Rhine", "Relation": "sea", "ObjectEntities": ["North Sea"]}\n',
     "names.csv": "name,qid\nNorth Sea,Q1693\n",
-    "triples.jsonl": '{"SubjectEntity": "Rhine", "Relation": "sea", "ObjectEntities": ["North Sea"]}\n',
-    "gold.jsonl": '{"SubjectEntity": "Rhine", "Relation": "sea", "ObjectEntities": [["North Sea"]]}\n',
+    "triples.jsonl": '{"SubjectEntity": "Rhine", "Relation": "sea", "ObjectEntitiesID": ["Q1693"]}\n',
+    "gold.jsonl": '{"SubjectEntity": "Rhine", "Relation": "sea", "ObjectEntitiesID": ["Q1693", "Q2"]}\n',
     "lists.jsonl": '{"id": "1", "gold": ["a", "b"], "language": "en", "domain": "x"}\n',
     "said.jsonl": '{"id": "1", "response": "a, b"}\n',
 }
