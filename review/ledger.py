@@ -241,7 +241,6 @@ def create_ledger(path: Path, currency: str, key_check: str) -> Ledger:
         InputError: the file cannot be made, or is something else.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():  # a touch would change the time of a file that is no ledger
             path.touch(mode=0o600)
     except OSError as error:

@@ -103,7 +103,7 @@ class ReplyLog:
             yield None
             return
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(exist_ok=True)
             with self.path.open("ab") as out:
                 yield out
         except OSError as error:
@@ -112,11 +112,6 @@ class ReplyLog:
     def _load(self, path: Path) -> None:
         raw = self._read(path)
         whole = raw.rfind(b"\n") + 1
-        if whole < len(raw):
-            self.torn = 1
-            # appending behind a torn line would spoil the next one too
-            with path.open("r+b") as file:
-                file.truncate(whole)
         for line, text in enumerate(raw[:whole].split(b"\n")[:-1], start=1):
             try:
                 kept = _Line.model_validate_json(text)
@@ -128,6 +123,16 @@ class ReplyLog:
             self.unsigned += not kept.digest
             if reply.answered:
                 self._answers[reply.key] = reply
+        if whole < len(raw):
+            self._cut(path, whole, raw[whole:])
+
+    def _cut(self, path: Path, whole: int, torn: bytes) -> None:
+        if not whole and not b'{"key"'.startswith(torn[:6]):
+            raise InputError(f"{path}: not a log of replies", hint="name another file for the log")
+        self.torn = 1
+        # appending behind a torn line would spoil the next one too
+        with path.open("r+b") as file:
+            file.truncate(whole)
 
     def _read(self, path: Path) -> bytes:
         try:

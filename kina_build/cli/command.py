@@ -46,6 +46,7 @@ COMMON = {
     "quiet": (options.Quiet, False),
     "verbose": (options.Verbose, False),
     "force": (options.Force, False),
+    "overwrite": (options.Overwrite, False),
 }
 
 
@@ -56,6 +57,7 @@ class Run:
     console: Console
     config: Path | None = None
     force: bool = False
+    overwrite: bool = False
 
     @functools.cached_property
     def settings(self) -> Settings:
@@ -89,11 +91,31 @@ class Run:
         outputs: Sequence[Path],
         show: Show,
         params: Mapping[str, Any] | None = None,
+        folders: Sequence[Path] = (),
+        kept: Sequence[Path] = (),
     ) -> Stage:
-        """Start a stage that writes outputs; its options and settings shape them."""
+        """Start a stage that writes outputs; its options and settings shape them.
+
+        Args:
+            command: its name, for the manifest.
+            inputs: what is read.
+            outputs: what is written; the first carries the manifest.
+            show: prints the report for people.
+            params: what shapes the outputs.
+            folders: those of the outputs that are folders.
+            kept: files that are read and added to, such as a log: neither input nor output.
+
+        Raises:
+            UsageError: an output is an input, is not ours to replace, or has no folder to lie in.
+        """
+        from kina_build.claims import expect
+        from kina_build.cli.outputs import check_places
         from kina_build.manifest import Job
 
-        return Stage(self, Job(command, inputs, outputs, params or {}), show)
+        job = Job(command, inputs, outputs, params or {})
+        check_places(job, folders=folders, kept=kept, overwrite=self.overwrite)
+        expect(job.files)
+        return Stage(self, job, show)
 
     def report(self, report: Mapping[str, Any], show: Show, exit_code: int = 0) -> None:
         """Print a report, as JSON or for people, and leave with its exit code."""
@@ -118,6 +140,7 @@ class Stage:
         past = None if self.run.force else self.job.current()
         if past is None:
             return False
+        self.job.settle()
         self.run.console.say(f"{self.job.outputs[0]}: up to date (--force redoes it)")
         self.run.report(past.report, self.show, past.exit_code)
         return True
@@ -157,7 +180,7 @@ def command(
     """Register a function as a command of an app.
 
     The function's first parameter is the Run; the common options (--config, --json, -q,
-    -v, --force) are added behind its own. Its docstring is the help, to which the
+    -v, --force, --overwrite) are added behind its own. Its docstring is the help, to which the
     example is appended.
 
     Args:
@@ -179,7 +202,7 @@ def command(
         def call(**arguments: Any) -> None:
             given = {key: arguments.pop(key) for key in COMMON}
             console = Console(json=given["json"], quiet=given["quiet"], verbose=given["verbose"])
-            run = Run(console, given["config"], given["force"])
+            run = Run(console, given["config"], given["force"], given["overwrite"])
             with_errors_shown(console, lambda: _call(function, run, arguments, single))
 
         keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]

@@ -89,9 +89,10 @@ def dedup(
     stage = run.stage(
         "dedup",
         inputs=inputs,
-        outputs=[path for path in (output, page) if path is not None],
+        outputs=[path for path in (output, page) if path is not None] if explain is None else [],
         params=shaping(rules, near=near) | {"page": page is not None},
         show=show_dedup,
+        kept=[cache] if cache else [],
     )
     if explain is None and stage.up_to_date():
         return

@@ -59,6 +59,7 @@ def contamination(
         outputs=[output],
         params=shaping(rules, near=near),
         show=show_contamination,
+        kept=[cache] if cache else [],
     )
     if stage.up_to_date():
         return

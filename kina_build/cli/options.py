@@ -23,6 +23,9 @@ Force = Annotated[
         "is reused, and calls to a model are made and paid for anew.",
     ),
 ]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace outputs that kina did not write, or that were changed.")
+]
 
 Pool = Annotated[Path, typer.Argument(help="Items: a pool.jsonl as `kina import` writes it; '-' for stdin.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")]

@@ -130,6 +130,7 @@ def statement(run: Run, ledger: LedgerFile, reviewer: Reviewer = None, output: F
         outputs=[output],
         params={"reviewer": reviewer},
         show=_show_statements,
+        folders=[output],
     )
     if not stage.up_to_date():
         _write_statements(output, statements)
@@ -137,9 +138,11 @@ def statement(run: Run, ledger: LedgerFile, reviewer: Reviewer = None, output: F
 
 
 def _write_statements(folder: Path, statements: Sequence[Statement]) -> None:
+    from kina_build.claims import make_folder
     from kina_build.jsonl import write_text
     from review.statements import file_name, render
 
+    make_folder(folder)
     for one in statements:
         write_text(folder / file_name(one), render(one), private=True)
 

@@ -45,6 +45,14 @@ def link(
     )
     from kina_build.scoring.wikidata import LiveClient, OfflineClient
 
+    stage = run.stage(
+        "link",
+        inputs=[path for path in (predictions, names, fixed, keywords) if path is not None],
+        outputs=[output],
+        show=scoring_views.show_links,
+        params={"model": model, "client": "offline" if names else "wikidata"},
+        kept=[log] if log else [],
+    )
     rows = read_records(predictions, NamedRow)
     client = OfflineClient(read_names(names)) if names is not None else LiveClient()
     linked = link_rows(
@@ -71,13 +79,6 @@ def link(
     for row in linked:
         for one in row.links or ():
             counts[one.method] = counts.get(one.method, 0) + 1
-    stage = run.stage(
-        "link",
-        inputs=[path for path in (predictions, names, fixed, keywords) if path is not None],
-        outputs=[output],
-        show=scoring_views.show_links,
-        params={"model": model, "client": "offline" if names else "wikidata"},
-    )
     stage.finish(
         {"rows": len(linked), "methods": dict(sorted(counts.items()))}, reused={"replies": meter.reused}
     )

@@ -98,6 +98,22 @@ def run(
         )
     calls = plan.calls
     log_path = log or output.with_suffix(".replies.jsonl")
+    stage = run.stage(
+        "run",
+        inputs=plan.inputs,
+        outputs=[output],
+        show=scoring_views.show_run,
+        params={
+            "model": model,
+            "samples": plan.samples,
+            "call": params,
+            "shuffle": shuffle,
+            "seed": seed,
+            "split": split,
+        }
+        | {"limit": limit, "prompt_version": plan.prompt_version},
+        kept=[log_path],
+    )
     if dry_run:
         run.report(
             {"calls": len(calls), "items": len({c.item_id for c in calls}), "log": log_path.name},
@@ -115,21 +131,6 @@ def run(
             on_progress=progress,
         )
     write_records(output, plan.collect(calls, received))
-    stage = run.stage(
-        "run",
-        inputs=plan.inputs,
-        outputs=[output],
-        show=scoring_views.show_run,
-        params={
-            "model": model,
-            "samples": plan.samples,
-            "call": params,
-            "shuffle": shuffle,
-            "seed": seed,
-            "split": split,
-        }
-        | {"limit": limit, "prompt_version": plan.prompt_version},
-    )
     report = _run_report(model, calls, received, rules, replies.torn)
     stage.finish(
         report,

@@ -41,6 +41,14 @@ def universe(
     need(questions=questions, replies=replies)
     if matching not in MATCHINGS:
         raise UsageError(f"--matching {matching}: no such matching", hint=", ".join(MATCHINGS))
+    stage = run.stage(
+        "score",
+        inputs=[path for path in (questions, replies) if path],
+        outputs=[output] if output else [],
+        params={"task": "universe", "matching": matching, "judge": judge},
+        show=scoring_views.show_universe,
+        kept=[judge_log] if judge_log else [],
+    )
     outcomes, unanswered, ignored = match_replies(
         read_seeds(questions or Path()),
         read_replies(replies or Path()),
@@ -56,7 +64,7 @@ def universe(
     report["reused"] = {"replies": reused}
     if output is not None:
         write_records(output, report["per_question"])
-    run.report(report, scoring_views.show_universe, int(failed > 0))
+    stage.finish(report, exit_code=int(failed > 0))
 
 
 def _judge(
@@ -118,6 +126,13 @@ def stages(run: Run, scored: Sequence[str], output: Path | None) -> None:
     from kina_build.jsonl import write_records
     from kina_build.scoring.universe.stages import compare_conditions
 
+    stage = run.stage(
+        "score",
+        inputs=[Path(given.partition("=")[2] or given) for given in scored],
+        outputs=[output] if output else [],
+        params={"task": "universe", "stages": [given.rpartition("=")[0] for given in scored]},
+        show=scoring_views.show_stages,
+    )
     compared = compare_conditions([row for given in scored for row in _read_condition(given)])
     models = [
         {"model": one.model, "items": one.items, "left_out": one.left_out}
@@ -127,7 +142,7 @@ def stages(run: Run, scored: Sequence[str], output: Path | None) -> None:
     ]
     if output is not None:
         write_records(output, models)
-    run.report({"task": "universe", "stages": models}, scoring_views.show_stages)
+    stage.finish({"task": "universe", "stages": models})
 
 
 def _read_condition(given: str) -> list[ConditionScore]:

@@ -176,9 +176,11 @@ def support(
     stage = run.stage(
         "support",
         inputs=[path for path in (pool, anchors, compare, *choice.files()) if path],
-        outputs=[path for path in (output, save_ratings, details) if path],
+        outputs=[draw] if draw else [path for path in (output, save_ratings, details) if path],
         params=choice.params(),
-        show=show_support,
+        show=show_sheets if draw else show_support,
+        folders=[path for path in (draw, output if in_parts and not draw else None) if path],
+        kept=[path for path in (cache, choice.calls if choice.judges else None) if path],
     )
     if not (dry_run or draw) and stage.up_to_date():
         return
@@ -205,7 +207,7 @@ def support(
 
         drawn = draw_sheets(choice, items, draw)
         tell_notes(run, choice.reuse)
-        run.report(drawn, show_sheets)
+        stage.finish(drawn)
         return
     if dry_run:
         run.report(estimate(choice, items, targets), show_estimate)

@@ -185,6 +185,7 @@ def scan_block_pair(part: BlockPair) -> Scanned:
     left = _block(part, *part.left)
     right = left if part.left == part.right else _block(part, *part.right)
     pairs = compare_blocks(left, right, part.threshold, part.rules)
+    part.output.parent.mkdir(parents=True, exist_ok=True)
     with writing(part.output) as out:
         np.savez(
             out,

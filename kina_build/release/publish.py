@@ -34,6 +34,7 @@ def publish(release: Release, target: Path, past: Past | None = None) -> None:
         data = [file.relative_to(folder).as_posix() for file in files(folder)]
         write_document(folder / CROISSANT, describe_release(release.record, folder, data, names))
         for name, text in harness_files(release.record).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             write_text(folder / name, text)
         if past and release.difference:
             rows_moved = {split: row_map(past.rows.get(split, ()), kept) for split, kept in rows.items()}

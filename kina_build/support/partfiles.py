@@ -18,6 +18,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from kina_build import __version__
 from kina_build.dedup.reuse import Reuse
 from kina_build.errors import InputError, UsageError
+from kina_build.folders import recover_folder, replace_folder
 from kina_build.jsonl import canonical, write_text
 from kina_build.progress import Progress, silent
 from kina_build.support.matrix import SupportMatrix, read_support, write_support
@@ -75,6 +76,7 @@ def make_parts(
         UsageError: the target holds something else than parts.
         InputError: a part cannot be written.
     """
+    recover_folder(target)
     check_folder(target)
     reuse = reuse or Reuse()
     paths: list[Path] = []
@@ -188,20 +190,15 @@ def finish_folder(target: Path, paths: Sequence[Path]) -> None:
     Raises:
         InputError: the place cannot be written.
     """
-    work, old = work_folder(target), target.with_name(f"{target.name}.old")
+    work = work_folder(target)
     kept = {name for path in paths for name in (path.name, path.with_suffix(".digest").name)}
     try:
         for stray in work.iterdir():
             if stray.name not in kept:
                 stray.unlink()
-        shutil.rmtree(old, ignore_errors=True)
-        if target.is_dir():
-            # a folder cannot be renamed over a full one
-            target.rename(old)
-        work.rename(target)
+        replace_folder(work, target)
     except OSError as error:
         raise InputError(f"{target}: cannot write: {error.strerror or error}") from None
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def read_parts(folder: Path) -> Iterator[SupportMatrix]:

@@ -69,6 +69,8 @@ def test_a_release_has_everything_in_it_and_verifies(kina: Kina, pool: Path, tmp
 
 
 def test_row_order_leaves_every_byte_as_it_is(kina: Kina, pool: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
     kina("export", pool, "-o", "one/release")
     items = spread(40)
     random.Random(3).shuffle(items)
@@ -78,6 +80,8 @@ def test_row_order_leaves_every_byte_as_it_is(kina: Kina, pool: Path, tmp_path: 
 
 
 def test_the_number_of_processes_leaves_every_byte_as_it_is(kina: Kina, pool: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
     kina("export", pool, "-o", "one/release")
     (tmp_path / "kina.toml").write_text("[items]\nprocesses = 2\nprocess_items = 10\n")
     assert kina("export", pool, "-o", "two/release").exit_code == 0
@@ -92,7 +96,10 @@ def test_a_second_run_is_up_to_date_and_a_changed_folder_is_not(
     kina("export", pool, "-o", "release")
     assert "up to date" in kina("export", pool, "-o", "release").stderr
     (tmp_path / "release" / "README.md").write_text("scribble")
-    assert "up to date" not in kina("export", pool, "-o", "release").stderr
+    refused = kina("export", pool, "-o", "release")
+    assert (refused.exit_code, "--overwrite replaces it" in refused.stderr) == (2, True)
+    assert (tmp_path / "release" / "README.md").read_text() == "scribble"
+    assert kina("export", pool, "-o", "release", "--overwrite").exit_code == 0
     assert kina("verify", "release").exit_code == 0
 
 
