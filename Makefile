@@ -7,7 +7,7 @@ DATA ?= ../shared/data
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help demo real test test-live lint lock notebooks clean
+.PHONY: help demo real test test-live soak lint lock notebooks clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -30,6 +30,9 @@ test: $(STAMP) ## set up and run the tests
 test-live: $(STAMP) ## tests against real servers, harnesses and a browser, on loopback
 	$(BIN)/python -m pytest -m live
 
+soak: $(STAMP) ## the long run: damaged files against every command; goes on where it stopped
+	$(BIN)/python -m tests.soak --jobs 2
+
 lint: $(STAMP) ## ruff, mypy strict, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -45,4 +48,4 @@ notebooks: $(STAMP) ## execute the notebooks
 	$(BIN)/python -m pytest -m live tests/test_notebooks.py
 
 clean: ## remove what the targets made
-	rm -rf .venv demo real dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .venv demo real dist .soak .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

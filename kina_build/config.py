@@ -452,5 +452,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: {error}") from None
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise ConfigError(f"{path}: lists or tables stand too deep inside each other") from None
+    except ValueError as error:  # no TOML, or a number of more digits than Python reads
         raise ConfigError(f"{path}: {error}") from None

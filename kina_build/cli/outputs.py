@@ -47,8 +47,8 @@ def check_places(job: Job, *, folders: Sequence[Path], kept: Sequence[Path], ove
     Raises:
         UsageError: an output is an input or another output, lies in no folder, or is not ours.
     """
-    from kina_build.rows.source import STREAM
     from kina_build.manifest import sidecar
+    from kina_build.rows.source import STREAM
 
     files = [path for path in job.outputs if path != STREAM and path not in folders]
     sidecars = [sidecar(path) for path in job.files[:1]]

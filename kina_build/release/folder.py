@@ -11,7 +11,7 @@ from pathlib import Path
 from kina_build.claims import open_part_folder
 from kina_build.errors import InputError, UsageError
 from kina_build.folders import replace_folder
-from kina_build.jsonl import read_document, read_records
+from kina_build.jsonl import read_document, read_records, read_text
 from kina_build.manifest import digest
 from kina_build.release.names import RECORD, SUMS, rows_file
 from kina_build.release.plan import Past
@@ -96,7 +96,7 @@ def sum_faults(folder: Path) -> list[str]:
     if not sums.is_file():
         raise InputError(f"{sums}: no such file", hint="give the folder that `kina export` wrote")
     stated: dict[str, str] = {}
-    for line, text in enumerate(sums.read_text(encoding="utf-8").splitlines(), start=1):
+    for line, text in enumerate(read_text(sums).splitlines(), start=1):
         checksum, gap, name = text.partition("  ")
         if not gap or len(checksum) != hashlib.sha256().digest_size * 2:
             raise InputError(f"{sums}:{line}: not a line of sha256sum")

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from pydantic import BaseModel, ConfigDict
 
@@ -211,22 +212,26 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
 
 def _read(path: Path) -> bytes:
     with opened(path) as file:
-        return _within(str(path), file.read(_reading.limits.file_bytes + 1))
+        return _within(str(path), file)
 
 
 def _drain(path: Path) -> bytes:
-    if path == STREAM:
-        return _within("-", sys.stdin.buffer.read(_reading.limits.file_bytes + 1))
-    return _read(path)
+    return _within("-", sys.stdin.buffer) if path == STREAM else _read(path)
 
 
-def _within(name: str, raw: bytes) -> bytes:
+def _within(name: str, file: IO[bytes]) -> bytes:
     most = _reading.limits.file_bytes
-    if len(raw) > most:
-        raise InputError(
-            f"{name}: larger than {most} bytes", hint="intake.file_bytes in kina.toml is the limit"
-        )
-    return raw
+    chunks: list[bytes] = []
+    # read(n) sets n bytes aside before it reads the first one
+    while chunk := file.read(CHUNK_BYTES):
+        chunks.append(chunk)
+        most -= len(chunk)
+        if most < 0:
+            raise InputError(
+                f"{name}: larger than {_reading.limits.file_bytes} bytes",
+                hint="intake.file_bytes in kina.toml is the limit",
+            )
+    return b"".join(chunks)
 
 
 def _make(name: str, raw: bytes) -> Source:
@@ -237,6 +242,6 @@ def _make(name: str, raw: bytes) -> Source:
 def _unpack(name: str, raw: bytes) -> bytes:
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
-            return _within(name, packed.read(_reading.limits.file_bytes + 1))
+            return _within(name, packed)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{name}: not a readable gzip file ({error})") from None

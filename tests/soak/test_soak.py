@@ -1,0 +1,128 @@
+"""A fixed sample of the long run, and what the long run stands on."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.soak import commands, counts, mutations, trial, world
+
+SEED = 16
+SAMPLE = 400
+"""Cases of the gate's sample: some 40 s on 2 cores; `make soak` runs 100,000."""
+PARTS = 4
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("soak") / "world"
+    world.build(folder)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+FOUND = {
+    "check pool.jsonl --profile kina": "planted repeats",
+    "contamination": "the second corpus is the pool",
+    "review pay reconcile": "the provider's amounts are not the plan's",
+}
+"""Lines that end with 1 on undamaged files, and why that is right."""
+
+
+@pytest.mark.timeout(600)
+def test_every_line_of_the_table_does_its_work_on_undamaged_files(small: Path, tmp_path: Path) -> None:
+    ended: dict[str, Any] = {}
+    for number, reader in enumerate(commands.readers(small)):
+        case = trial.Case(reader, commands.targets(reader, small)[0], lambda raw, rng: raw, json=True)
+        (tmp_path / str(number)).mkdir()
+        with contextlib.chdir(tmp_path / str(number)):
+            trial.lay_out(small, case, Random(0))
+            stdin = Path(reader.stdin).read_bytes() if reader.stdin else b""
+            done = world.invoke([*reader.words, "--json"], stdin)
+        wanted = 1 if reader.line.startswith(tuple(FOUND)) else 0
+        if done.exit_code != wanted:
+            ended[reader.line] = (done.exit_code, done.stderr)
+    assert ended == {}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_damage_shows_a_fault_in_kina_itself(small: Path, part: int) -> None:
+    pairs = trial.plan(small)
+    broken = [
+        violation
+        for number in range(part, SAMPLE, PARTS)
+        for violation in trial.run(small, pairs, SEED, number)
+    ]
+    assert broken == []
+
+
+def test_every_file_a_line_names_can_be_damaged(small: Path) -> None:
+    for name in sorted({target for _, target in trial.plan(small)}):
+        raw = (small / name).read_bytes()
+        for damage in dict.fromkeys(mutations.damages(name)):
+            changed = [damage(raw, Random(seed)) for seed in range(4)]
+            assert changed == [damage(raw, Random(seed)) for seed in range(4)], (name, damage)
+            assert any(one != raw for one in changed), (name, damage)
+
+
+def test_a_seed_and_a_number_stand_for_one_case(small: Path) -> None:
+    pairs = trial.plan(small)
+    first = [trial.draw(pairs, 3, number)[0] for number in range(len(pairs))]
+    assert first == [trial.draw(pairs, 3, number)[0] for number in range(len(pairs))]
+    assert {(case.reader.line, case.target) for case in first} == {(r.line, t) for r, t in pairs}
+    assert first[:9] != [trial.draw(pairs, 4, number)[0] for number in range(9)]
+
+
+def test_a_fault_is_seen_and_placed(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("by nothing")
+
+    monkeypatch.setattr("kina_build.ranking.published.read_table", broken)
+    pairs = [pair for pair in trial.plan(small) if "--published" in pair[0].line]
+    (found,) = trial.run(small, pairs, 0, 0)
+    assert found.law == "no fault in kina itself"
+    assert found.place == "ZeroDivisionError kina_build/ranking/published.py in read_published"
+    assert (found.seed, found.case, found.target) == (0, 0, "published.csv")
+
+
+def test_an_overwritten_input_is_seen(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spoil = lambda *_: Path("published.csv").write_text("gone")  # noqa: E731
+    monkeypatch.setattr("kina_build.ranking.published.read_table", spoil)
+    pairs = [pair for pair in trial.plan(small) if "--published" in pair[0].line]
+    assert "inputs stay as they are" in {row.law for row in trial.run(small, pairs, 0, 0)}
+
+
+def test_a_soak_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counts, "STATE", tmp_path / "state")
+    monkeypatch.setattr(counts, "COUNTS", tmp_path / "soak.json")
+    monkeypatch.setattr(counts, "describe_commit", lambda: "c0ffee")
+    asked: list[int] = []
+
+    def soak(seed: int, first: int, last: int, jobs: int) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+        for case in reversed(range(first, last)):
+            asked.append(case)
+            yield case, [{"law": "l", "place": "p", "seed": seed, "case": case}] if case % 4 == 3 else []
+
+    assert counts.go_on("toy", soak, 7, 5, 1) == 1
+    assert counts.go_on("toy", soak, 7, 8, 1) == 1
+    assert sorted(asked) == list(range(8))
+    assert json.loads((tmp_path / "soak.json").read_text())["runs"] == [
+        {"what": "toy", "seed": 7, "commit": "c0ffee", "first": 0, "cases": 8, "faults": 1}
+    ]
+    monkeypatch.setattr(counts, "describe_commit", lambda: "0ff1ce")
+    assert counts.go_on("toy", soak, 7, 10, 1) == 0
+    assert [row["first"] for row in json.loads((tmp_path / "soak.json").read_text())["runs"]] == [0, 8]
+    shutil.rmtree(tmp_path / "state")
