@@ -103,7 +103,7 @@ class Run:
             show: prints the report for people.
             params: what shapes the outputs.
             folders: those of the outputs that are folders.
-            kept: files that are read and added to, such as a log: neither input nor output.
+            kept: files that no output may be, though no inputs: a log or ledger that is added to, a seed.
 
         Raises:
             UsageError: an output is an input, is not ours to replace, or has no folder to lie in.
@@ -113,7 +113,8 @@ class Run:
         from kina_build.manifest import Job
 
         job = Job(command, inputs, outputs, params or {})
-        check_places(job, folders=folders, kept=kept, overwrite=self.overwrite)
+        settings = [self.config] if self.config else []
+        check_places(job, folders=folders, kept=[*kept, *settings], overwrite=self.overwrite)
         expect(job.files)
         return Stage(self, job, show)
 

@@ -142,7 +142,7 @@ def _embed_parts(
     return _Made(parts, fresh, dealt.domains), {choice.encoder: encoder.revision}
 
 
-def _counted(run: Spread[Any], reuse: Reuse) -> Spread[Any]:
+def _counted(run: Callable[..., Iterable[Any]], reuse: Reuse) -> Spread[Any]:
     """Add up what the workers of a cluster took over."""
 
     def spread(make: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:

@@ -68,8 +68,10 @@ def find_contamination(
     """
     check_ids(pool)
     items = tuple(sorted(pool, key=lambda item: item.item_id))
-    encoding = partial(embed, encoder=encoder, cache=cache, on_progress=on_progress, reuse=reuse)
-    vectorise = _vectoriser(encoder, rules, encoding) if encoder else None
+    vectorise = None
+    if encoder:
+        encoding = partial(embed, encoder=encoder, cache=cache, on_progress=on_progress, reuse=reuse)
+        vectorise = _vectoriser(encoder, rules, encoding)
     hits: list[Hit] = []
     recalls = [1.0]
     for name, corpus in sorted(corpora.items()):

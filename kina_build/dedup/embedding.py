@@ -214,13 +214,14 @@ def _load_sentence_encoder(name: str, folder: Path | None, rules: DedupRules) ->
     options: dict[str, Any] = {"model_kwargs": {"dtype": rules.precision}}
     if folder is not None:
         model = _tried(name, lambda: SentenceTransformer(str(folder), local_files_only=True, **options))
-        revision = identified = _weights_digest(folder)
+        revision = _weights_digest(folder)
+        identified = True
     else:
         hub_name, _, pinned = name.partition("@")
         options["revision"] = pinned or None
         model = _tried(name, lambda: _from_hub(hub_name, options))
-        identified = getattr(model[0].auto_model.config, "_commit_hash", None)
-        revision = str(identified or pinned or "unknown")
+        commit = getattr(model[0].auto_model.config, "_commit_hash", None)
+        revision, identified = str(commit or pinned or "unknown"), commit is not None
     if rules.precision != "float32":
         revision += f"+{rules.precision}"
     configuration = describe_model(model, weights=not identified)
