@@ -242,6 +242,6 @@ def _make(name: str, raw: bytes) -> Source:
 def _unpack(name: str, raw: bytes) -> bytes:
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
-            return _within(name, packed)
+            return _within(name, io.BufferedReader(packed))
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{name}: not a readable gzip file ({error})") from None
