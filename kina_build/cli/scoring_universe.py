@@ -61,7 +61,8 @@ def universe(
         scores = sum_up(outcomes, unanswered, ignored)
     report = _universe_report(scores) | {"task": "universe", "form": FORM, "matching": matching}
     report |= {"rule_only": _prf(by_rules.overall), "judge": judge, "judge_failures": failed}
-    report["reused"] = {"replies": reused}
+    if judge is not None:
+        report["reused"] = {"replies": reused}
     if output is not None:
         write_records(output, report["per_question"])
     stage.finish(report, exit_code=int(failed > 0))

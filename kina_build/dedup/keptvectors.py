@@ -25,7 +25,7 @@ SAMPLE = 16
 SAMPLE_SEED = 0
 COSINE_SLACK = 1e-4
 """How far the cosine of a kept vector and the same one computed again may be from 1: the same text in
-another batch differs by 6e-7 (measured)."""
+another batch differs by 6e-7, in bfloat16 by 2e-5 (measured)."""
 
 
 def key_of(encoder: Encoder) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -77,24 +77,33 @@ def replies(folder: Path, reuse: Reuse) -> Result:
 
 Kind = Callable[[Path, Reuse], Result]
 KINDS: list[Kind] = [vectors, files, blocks, parts, replies]
-KEPT = {vectors: ("vectors", 40), files: ("vectors", 40), blocks: ("blocks", 3), parts: ("parts", 3), replies: ("replies", 8)}  # fmt: skip
+KEPT = {
+    vectors: ("vectors", 40),
+    files: ("vectors", 40),
+    blocks: ("blocks", 3),
+    parts: ("parts", 3),
+    replies: ("replies", 8),
+}
+"""What each kind counts, and how many of it there are."""
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)
-def cached(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Kind, Path, Result]]:
+def cached(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Kind, Path, Result]:
     """Make a result, with a cache that was written along the way."""
     folder = tmp_path / "cache"
-    yield request.param, folder, request.param(folder, Reuse())
+    return request.param, folder, request.param(folder, Reuse())
 
 
 def same_or_refused(kind: Kind, folder: Path, wanted: Result) -> None:
     try:
         found = kind(folder, Reuse())
     except KinaError as error:
-        assert "\n" not in error.message
-        assert error.hint
+        refusal = error
     else:
         assert found == wanted
+        return
+    assert "\n" not in refusal.message
+    assert refusal.hint
 
 
 def kept_files(folder: Path) -> list[Path]:
