@@ -198,8 +198,9 @@ def _contents(folder: Path, trial: Trial) -> dict[str, bytes]:
 
 def prepare(folder: Path) -> None:
     """Put ratings beside what the demo made."""
-    items = [json.loads(line)["item_id"] for line in (folder / "pool.jsonl").open(encoding="utf-8")]
-    anchors = [json.loads(line)["anchor_id"] for line in (folder / "anchors.jsonl").open(encoding="utf-8")]
+    pool, listed = ((folder / name).read_text(encoding="utf-8") for name in ("pool.jsonl", "anchors.jsonl"))
+    items = [json.loads(line)["item_id"] for line in pool.split("\n") if line]
+    anchors = [json.loads(line)["anchor_id"] for line in listed.split("\n") if line]
     rows = [f"{item},{anchors[n % len(anchors)]},0.{1 + n % 9}\n" for n, item in enumerate(items)]
     (folder / "ratings.csv").write_text("item_id,anchor_id,score\n" + "".join(rows), encoding="utf-8")
 
