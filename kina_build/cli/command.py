@@ -313,5 +313,9 @@ def _explain(error: Exception) -> KinaError:
     if isinstance(error, OSError) and error.errno in FULL:
         where = f"{error.filename}: " if error.filename else ""
         return KinaError(f"{where}cannot write: {error.strerror}", hint="whatever was finished is kept")
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return KinaError(
+            f"{error.filename}: {error.strerror}", hint="check the path and who may read or write"
+        )
     fault = f"{type(error).__name__}: {error}"
     return KinaError(f"a fault in kina itself: {fault}", hint="run again with -v and report what it prints")

@@ -73,7 +73,7 @@ class Console:
         table = Table(box=box.SIMPLE_HEAD)
         for index, column in enumerate(columns):
             numeric = all(isinstance(row[index], int | float) for row in rows)
-            table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+            table.add_column(on_terminal(column), justify="right" if numeric else "left", overflow="fold")
         for row in rows:
             table.add_row(*map(_cell, row))
         # a pipe has no width: never fold a table for one

@@ -92,6 +92,7 @@ def test_streams_print_the_data_alone(app: typer.Typer) -> None:
             "error: the package faiss cannot be loaded: libx.so: cannot open\nhint: pip install faiss-cpu\n",
         ),
         (ImportError("no name Run", name="kina_build.cli"), 2, "error: a fault in kina itself: ImportError"),
+        (PermissionError(13, "Permission denied", "a.db"), 2, "error: a.db: Permission denied\nhint: "),
         (MemoryError(), 2, "error: out of memory\nhint: "),
         (RecursionError("maximum"), 2, "error: something in the input is nested too deep to be read\nhint: "),
         (InputError("a:1: \x1b[2J", "a:2: x\ny"), 2, "error: a:1: \\x1b[2J\na:2: x\\ny\n"),
@@ -150,7 +151,7 @@ def test_a_full_disk_is_one_line_wherever_it_is_met(tmp_path: Path) -> None:
 def test_what_is_printed_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     console = Console(json=True)
     console.line("id \x1b[2J\nforged line")
-    console.table("\x9b2J", ["a"], [["k\u202e\n1"]])
+    console.table("\x9b2J", ["m\x1b[2J"], [["k\u202e\n1"]])
     console.document({"id": "x\x9by\u202e"})
     console.say("\ud83d")
     console.warn("\x1b]0;gone\x07")

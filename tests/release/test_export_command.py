@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from markdown_it import MarkdownIt
 from typer.testing import Result
 
 from kina_build.items.model import Item
@@ -388,3 +389,22 @@ def test_missing_empty_and_malformed_files(kina: Kina, tmp_path: Path, command: 
         (tmp_path / "bad.jsonl").write_text('{"item_id": "a"}\n{"item\n')
         bad = kina("export", "bad.jsonl", "-o", "out")
         assert (bad.exit_code, "bad.jsonl:2: column" in bad.stderr) == (2, True)
+
+
+def test_what_authors_write_stays_in_its_place_on_the_card(kina: Kina, tmp_path: Path) -> None:
+    """A path, licence or title cannot add a column, a heading, a tag or a link to the card."""
+    hostile = "# a | b\n---\n<script>x</script> [c](d) `e`"
+    items = [item.model_copy(update={"discipline": hostile, "license": "MIT | x"}) for item in spread(40)]
+    write_pool(tmp_path / "pool.jsonl", items)
+    title = "T | <b>x</b>\n# y"
+    done = kina("export", "pool.jsonl", "-o", "release", "--title", title)
+    assert done.exit_code == 0, done.output
+    card = (tmp_path / "release" / "README.md").read_text(encoding="utf-8").split("---\n\n", 1)[1]
+    tokens = MarkdownIt("commonmark").enable("table").parse(card)
+    parts = [child for token in tokens for child in token.children or ()]
+    assert not {"html_inline", "link_open"} & {part.type for part in parts}
+    assert not any(token.type == "html_block" for token in tokens)
+    assert sum(token.type == "heading_open" and token.tag == "h1" for token in tokens) == 1
+    assert " ".join(hostile.split()) in {
+        "".join(child.content for child in token.children or ()) for token in tokens if token.type == "inline"
+    }

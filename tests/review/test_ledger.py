@@ -274,6 +274,9 @@ def test_what_is_no_ledger_is_one_line_and_stays_as_it_is(paid: Path, kind: str)
             open_it()
         assert len(refused.value.lines) == 1
     assert before is None or path.read_bytes() == before
+    with pytest.raises(InputError, match=re.escape(f"{path}: ")):
+        post_to(path, settled(review("A", "18"), review("B", "15")))
+    assert not book_path(path).exists()
 
 
 def test_an_empty_file_is_no_ledger_yet(tmp_path: Path) -> None:

@@ -6,7 +6,16 @@ import pytest
 
 from review.records import Reason
 from review.statements import SENTENCES
-from review.words import STATUS_ALIASES, VERDICT_ALIASES, Status, Verdict, fold, read_status, read_verdict
+from review.words import (
+    STATUS_ALIASES,
+    VERDICT_ALIASES,
+    Status,
+    Verdict,
+    fold,
+    read_flaw_kind,
+    read_status,
+    read_verdict,
+)
 
 
 @pytest.mark.parametrize("word", ["Timed-Out", "timed out", " TIMED_OUT ", "timed   out"])
@@ -32,3 +41,10 @@ def test_an_unknown_word_is_refused(word: str) -> None:
 
 def test_every_reason_has_its_sentence() -> None:
     assert set(get_args(Reason)) <= set(SENTENCES)
+
+
+@pytest.mark.parametrize("word", [{"a": 1}, ["draft"], 3, None])
+def test_what_is_no_word_is_a_fault_of_the_row(word: object) -> None:
+    for read in (read_status, read_verdict, read_flaw_kind):
+        with pytest.raises(ValueError, match="not one of"):
+            read(word)
