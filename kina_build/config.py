@@ -24,7 +24,7 @@ class Section(BaseModel):
     """Base of every table of kina.toml: frozen, unknown keys refused."""
 
     # the docstring under a field becomes its description, which `kina config` prints
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
 
 SectionType = TypeVar("SectionType", bound=Section)

@@ -30,7 +30,8 @@ OTHERS = 0o077
 class PayeeBook(Record):
     """Payee ids by reference, and the key that makes references."""
 
-    key: Annotated[str, StringConstraints(pattern="^(?:[0-9a-f]{2})*$")]
+    key: Annotated[str, StringConstraints(pattern=r"^([0-9a-fA-F]{2})+$")]
+    """Hexadecimal digits."""
     payees: dict[str, str] = Field(default_factory=dict)
     """Reference to payee id."""
 

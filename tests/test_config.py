@@ -59,3 +59,10 @@ def test_every_number_is_explained() -> None:
 
 def test_known_keys_are_dotted() -> None:
     assert "dedup" in known_keys(Settings)
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 3000 + "]" * 3000, "nan", "inf", "-inf", '"NaN"'])
+def test_a_value_that_no_setting_can_have_is_one_line(tmp_path: Path, value: str) -> None:
+    (tmp_path / "kina.toml").write_text(f"[dedup]\ncross_margin = {value}\n")
+    with pytest.raises(ConfigError, match=r"kina\.toml: "):
+        load_settings(tmp_path / "kina.toml")

@@ -79,6 +79,7 @@ def push(
     if purpose == "grading" and reviews is None:
         raise UsageError("these assignments are of grading", hint="name the reviews to grade with --reviews")
     graded = {(r.item_id, r.reviewer_id): r for r in (read_reviews(reviews).records if reviews else [])}
+    _check_graded(slots, graded)
     if dry_run:
         loads = dict(Counter(slot.reviewer_id for slot in slots))
         run.report({"assignments": len(slots), "purpose": purpose, "loads": loads}, show_loads)
@@ -205,6 +206,15 @@ def _check_items(slots: Sequence[Assignment], items: Mapping[str, Item]) -> None
     strange = sorted({slot.item_id for slot in slots} - items.keys())
     if strange:
         raise UsageError(f"assigned but not in the pool: {', '.join(strange[:5])} ({len(strange)} in all)")
+
+
+def _check_graded(slots: Sequence[Assignment], graded: Mapping[tuple[str, str], Review]) -> None:
+    for slot in slots:
+        if slot.review_of and (slot.item_id, slot.review_of) not in graded:
+            raise UsageError(
+                f"to be graded but not among the reviews: {slot.review_of!r} on item {slot.item_id!r}",
+                hint="give the --reviews that `kina review graders` was given",
+            )
 
 
 def _task_maker(

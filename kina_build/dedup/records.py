@@ -28,7 +28,7 @@ Passage = Literal["none", "same", "different", "one_missing"]
 class Record(BaseModel):
     """Base of the records here: frozen, unknown keys refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class DuplicatePair(Record):

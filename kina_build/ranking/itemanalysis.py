@@ -18,7 +18,7 @@ NO_LETTER = "-"
 class ItemFigures(BaseModel):
     """Describe how one item separates models."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     item_id: str
     discipline: str

@@ -14,7 +14,7 @@ FIGURE_DIGITS = 6
 class Row(BaseModel):
     """Base of the leaderboard's records."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Standing(Row):

@@ -121,12 +121,16 @@ def _read_long(rows: Sequence[Row], name: str) -> ScoreTable:
 def _single_letters(rows: Sequence[Row], table: ScoreTable) -> dict[str, Sequence[str]] | None:
     """Return the letters where `kina score` wrote exactly one for each model and item."""
     given = {(row.values["model"], row.values["item_id"]): row.values.get("letters") for row in rows}
-    if not all(isinstance(letters, list) and len(letters) == 1 for letters in given.values()):
+    if not all(map(_is_single_letter, given.values())):
         return None
     return {
         model: tuple((given.get((model, item_id)) or [None])[0] or NO_LETTER for item_id in table.item_ids)
         for model in table.models
     }
+
+
+def _is_single_letter(letters: Any) -> bool:
+    return isinstance(letters, list) and len(letters) == 1 and isinstance(letters[0], str | None)
 
 
 def _read_matrix(rows: Sequence[Row], models: tuple[str, ...], name: str) -> ScoreTable:

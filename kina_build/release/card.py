@@ -82,11 +82,14 @@ def claim_faults(claims: Mapping[str, Any], truth: Mapping[str, Any]) -> list[st
 
 
 def read_claims(card: str) -> dict[str, Any]:
-    """Read the numbers a card states in its YAML header; empty where it states none."""
+    """Read the numbers a card states in its YAML header; empty where it states none or is no YAML."""
     import yaml
 
     _, _, rest = card.partition("---\n")
-    found = yaml.safe_load(rest.partition("\n---")[0])
+    try:
+        found = yaml.safe_load(rest.partition("\n---")[0])
+    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a date that is none
+        return {}
     claims = found.get(CLAIMS) if isinstance(found, dict) else None
     return claims if isinstance(claims, dict) else {}
 

@@ -22,7 +22,7 @@ from kina_build.tables import read_typed
 class _Loose(BaseModel):
     """A file of another stage, as far as export reads it."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class _Certificate(_Loose):
@@ -43,9 +43,13 @@ class _Dropped(_Loose):
     rule: str = ""
 
 
+class _Cluster(_Loose):
+    item_ids: tuple[str, ...] = ()
+
+
 class _Duplicates(_Loose):
     dropped: tuple[_Dropped, ...] = ()
-    clusters: tuple[Any, ...] = ()
+    clusters: tuple[_Cluster | tuple[str, ...], ...] = ()
     conflict_edges: tuple[tuple[str, str], ...] = ()
     encoder: str | None = None
     revision: str | None = None
@@ -53,7 +57,7 @@ class _Duplicates(_Loose):
 
 
 class _Figure(_Loose, AgreementFigure):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
 class _Agreement(_Loose):
@@ -152,7 +156,8 @@ def read_duplicates(path: Path) -> Duplicates:
         InputError: unreadable.
     """
     found = read_document(path, _Duplicates)
-    clusters = [*map(_members, found.clusters), *found.conflict_edges]
+    clusters = [one.item_ids if isinstance(one, _Cluster) else one for one in found.clusters]
+    clusters += found.conflict_edges
     return Duplicates(
         dropped={one.item_id: _why(one) for one in found.dropped},
         clusters=tuple(sorted(tuple(sorted(cluster)) for cluster in clusters)),
@@ -194,11 +199,6 @@ def parse_date(text: str) -> str:
         return date.fromisoformat(text).isoformat()
     except ValueError:
         raise UsageError(f"--published {text!r} is not a date", hint="write it as 2026-11-30") from None
-
-
-def _members(cluster: Any) -> tuple[str, ...]:
-    members = cluster.get("item_ids") if isinstance(cluster, dict) else cluster
-    return tuple(map(str, members or ()))
 
 
 def _why(one: _Dropped) -> str:

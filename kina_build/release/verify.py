@@ -212,21 +212,17 @@ def _kina_digest(entries: Any) -> str:
 
     from kina_build.jsonl import canonical
 
-    if not isinstance(entries, list):
+    try:
+        said = sorted(canonical(_said_in_kina(entry)) for entry in entries)
+    except (AttributeError, TypeError):  # not the lists and objects that KINA.json is made of
         return ""
-    said = sorted(
-        canonical(
-            [
-                str(entry.get("index")),
-                entry.get("discipline"),
-                entry.get("question"),
-                [[option.get("key"), option.get("answer")] for option in entry.get("options", [])],
-                entry.get("correct_answer"),
-            ]
-        )
-        for entry in entries
-    )
     return sha256("\n".join(said).encode()).hexdigest()
+
+
+def _said_in_kina(entry: Any) -> list[Any]:
+    options = [[option.get("key"), option.get("answer")] for option in entry.get("options", [])]
+    asked = [entry.get("discipline"), entry.get("question")]
+    return [str(entry.get("index")), *asked, options, entry.get("correct_answer")]
 
 
 def _join(past: Past, answers: Path) -> list[Row]:

@@ -57,7 +57,7 @@ class ContestRow(BaseModel):
 class ScoreRow(BaseModel):
     """One model's score on one item."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
     item_id: str
     model: str

@@ -46,7 +46,7 @@ STATEMENTS = {
 class Record(BaseModel):
     """Base of the records of this room: frozen, unknown fields refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Quota(BaseModel):

@@ -82,3 +82,15 @@ def test_agreement_says_undefined_where_nobody_could_disagree(desk: Kina) -> Non
     assert done.exit_code == 0
     assert "undefined" in done.stdout
     assert "no_variation" in done.stdout
+
+
+def test_a_review_to_grade_that_is_not_there_is_named(desk: Kina) -> None:
+    slot = {"item_id": "q1", "reviewer_id": "ann", "assignment_id": "t1", "review_of": "eve"}
+    review = {"item_id": "q1", "reviewer_id": "bob", "submitted_at": "2026-03-01T10:00:00Z"}
+    Path("grading.jsonl").write_text(json.dumps(slot) + "\n")
+    Path("reviews.jsonl").write_text(json.dumps(review) + "\n")
+    given = ("--reviewers", "reviewers.csv", "--reviews", "reviews.jsonl", "--folder", "sheets")
+    done = desk("review", "push", "pool.jsonl", "grading.jsonl", *given)
+    assert done.exit_code == 2
+    assert "to be graded but not among the reviews: 'eve' on item 'q1'" in done.stderr
+    assert not Path("sheets").exists()

@@ -136,3 +136,9 @@ def test_clusters_need_both_columns(tmp_path):
     assert read_clusters(write(tmp_path, "c.csv", "item_id,cluster\nq1,p\n")) == {"q1": "p"}
     with pytest.raises(InputError, match="c.csv:2: needs item_id and cluster"):
         read_clusters(write(tmp_path, "c.csv", "item_id,cluster\nq1,\n"))
+
+
+@pytest.mark.parametrize("letters", [[["A"]], [1], [{}], "A", [], ["A", "B"], {"0": "A"}])
+def test_letters_of_another_shape_are_no_letters(tmp_path, letters):
+    rows = [ROW | {"letters": letters}, ROW | {"item_id": "p", "letters": ["A"]}]
+    assert read_scores(write(tmp_path, "s.jsonl", lines(*rows))).letters is None

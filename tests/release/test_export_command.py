@@ -408,3 +408,35 @@ def test_what_authors_write_stays_in_its_place_on_the_card(kina: Kina, tmp_path:
     assert " ".join(hostile.split()) in {
         "".join(child.content for child in token.children or ()) for token in tokens if token.type == "inline"
     }
+
+
+ODD_COPIES = {
+    "text": '"x"', "a number": "1", "texts": '["x"]', "options of texts": '[{"options": ["A"]}]',
+    "options of a number": '[{"options": 1}]', "null": "null", "nothing": "[]",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("copy", ODD_COPIES.values(), ids=ODD_COPIES)
+def test_a_copy_of_another_shape_says_something_else(kina: Kina, pool: Path, copy: str) -> None:
+    kina("export", pool, "-o", "release")
+    Path("release/KINA.json").write_text(copy)
+    done = kina("verify", "release", "--json")
+    assert done.exit_code == 1
+    assert "KINA.json says something else" in done.stdout
+
+
+@pytest.mark.parametrize("header", ["a: `b", "on: 2026-13-45", "[" * 3000])
+def test_a_card_whose_header_is_no_yaml_is_told_by_its_sums(kina: Kina, pool: Path, header: str) -> None:
+    kina("export", pool, "-o", "release")
+    Path("release/README.md").write_text(f"---\n{header}\n---\n")
+    done = kina("verify", "release", "--json")
+    assert done.exit_code == 1
+    assert "README.md: content differs" in done.stdout
+
+
+@pytest.mark.parametrize("clusters", ["[1]", '[{"item_ids": 1}]', "[[1]]", '["q1"]', "7"])
+def test_clusters_of_another_shape_are_refused(kina: Kina, pool: Path, clusters: str) -> None:
+    Path("duplicates.json").write_text(f'{{"clusters": {clusters}}}')
+    done = kina("export", pool, "--duplicates", "duplicates.json", "-o", "release")
+    assert done.exit_code == 2
+    assert "duplicates.json: clusters" in done.stderr

@@ -115,3 +115,9 @@ def test_checksums_find_what_was_changed_added_or_lost(tmp_path: Path) -> None:
     (tmp_path / "SHA256SUMS").write_text("nonsense\n")
     with pytest.raises(InputError, match="SHA256SUMS:1: not a line of sha256sum"):
         sum_faults(tmp_path)
+
+
+def test_sums_that_are_no_text_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "SHA256SUMS").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="SHA256SUMS: is UTF-16 text"):
+        sum_faults(tmp_path)

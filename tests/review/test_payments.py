@@ -251,3 +251,9 @@ def test_a_statement_survives_odd_names(tmp_path: Path) -> None:
         statement = build_statements(ledger.entries(), "USD", ledger.head())[0]
     assert "/" not in file_name(statement)
     assert "a\\|b" in render(statement)
+
+
+@pytest.mark.parametrize("key", ["", "x", "abc", "0g", "00 "])
+def test_a_key_that_is_no_hexadecimal_number_is_refused(key: str) -> None:
+    with pytest.raises(ValueError, match="pattern"):
+        PayeeBook(key=key)

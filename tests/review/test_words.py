@@ -43,8 +43,8 @@ def test_every_reason_has_its_sentence() -> None:
     assert set(get_args(Reason)) <= set(SENTENCES)
 
 
-@pytest.mark.parametrize("word", [{"a": 1}, ["draft"], 3, None])
-def test_what_is_no_word_is_a_fault_of_the_row(word: object) -> None:
+@pytest.mark.parametrize("word", [None, 1, [], ["accept"], {}])
+def test_a_word_that_is_no_text_is_refused(word: object) -> None:
     for read in (read_status, read_verdict, read_flaw_kind):
-        with pytest.raises(ValueError, match="not one of"):
+        with pytest.raises(ValueError, match="is not one of"):
             read(word)

@@ -7,13 +7,23 @@ import hashlib
 import io
 import os
 import threading
+import tracemalloc
 from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
 from kina_build.errors import InputError, RowErrors
-from kina_build.rows.source import digest_of, is_stream, open_file, open_source, reading
+from kina_build.rows.limits import IntakeRules
+from kina_build.rows.source import (
+    CHUNK_BYTES,
+    digest_of,
+    is_stream,
+    open_file,
+    open_source,
+    reading,
+    set_limits,
+)
 from kina_build.tables import Row, read_table, read_typed
 
 
@@ -132,3 +142,24 @@ def test_binary_files_are_named(tmp_path: Path, head: bytes) -> None:
     (tmp_path / "t.csv").write_bytes(head + b"rest")
     with pytest.raises(InputError, match=r"t\.csv: is .*, not text"):
         read_table(tmp_path / "t.csv")
+
+
+def test_a_read_sets_aside_what_is_there_and_not_the_limit(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"a")
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"b"))
+    tracemalloc.start()
+    assert [open_source(tmp_path / name).data for name in ("a.txt", "b.txt.gz")] == [b"a", b"b"]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * CHUNK_BYTES
+
+
+def test_a_file_beyond_the_limit_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"abcd")
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"abcd"))
+    with reading():
+        set_limits(IntakeRules(file_bytes=30))
+        assert open_source(tmp_path / "a.txt").data == b"abcd"
+        set_limits(IntakeRules(file_bytes=3))
+        with pytest.raises(InputError, match=r"a\.txt: larger than 3 bytes"):
+            open_source(tmp_path / "a.txt")

@@ -153,3 +153,11 @@ def test_cross_domain_conflicts_are_withheld_and_verified() -> None:
     assert document.certificate.guarantee.theorem == "none"
     assert document.certificate.upper_bound >= 2.0  # the best without the withholding
     assert verify(document, inputs).faults == ()
+
+
+@pytest.mark.parametrize("number", ["NaN", "inf", "-Infinity", float("nan"), float("inf")])
+def test_a_number_that_is_none_is_refused(number: Any) -> None:
+    _, document = story()
+    for name, value in (("objective", number), ("gains", [number])):
+        with pytest.raises(ValueError, match="finite number"):
+            Selection.model_validate(document.model_dump() | {name: value})

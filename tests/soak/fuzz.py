@@ -24,7 +24,7 @@ MEMORY = 4 << 30
 """Bytes that a case may map beyond what the worker had."""
 RECYCLED = 1_000
 """Cases after which a worker makes room for a new one."""
-PATIENCE_S = 3 * HANG_S
+PATIENCE_S = 10 * HANG_S
 """Silence after which a worker is taken to hang in compiled code."""
 
 

@@ -81,7 +81,7 @@ def _feed(raw: bytes) -> None:
 def test_stdin_and_pipes_bring_what_the_file_brings_or_are_refused(
     small: Path,
     tmp_path: Path,
-    part: int,  # noqa: F811
+    part: int,
 ) -> None:
     wrong = []
     for number, (reader, place) in enumerate(ways(small)[part::PARTS]):
