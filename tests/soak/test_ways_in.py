@@ -13,7 +13,6 @@ import pytest
 
 from tests.soak import commands, trial, world
 from tests.soak.commands import Reader
-from tests.soak.test_soak import nobody, small  # noqa: F401  fixtures
 
 PARTS = 4
 
@@ -48,9 +47,20 @@ def outcome(
         words, stdin = list(reader.words), Path(reader.stdin).read_bytes() if reader.stdin else b""
         with _given(words, place, way) as fed:
             done = world.invoke(words, fed if fed is not None else stdin)
-        made = [p for p in Path().rglob("*") if p.is_file() and p.as_posix().startswith("out")]
-        outputs = {p.as_posix(): p.read_bytes() for p in made if not p.name.endswith(".manifest.json")}
-        return done.exit_code, outputs, done.stderr
+        made = [p for p in Path().rglob("out*") if p.is_file() and not p.name.endswith(UNLIKE)]
+        shown = {p.as_posix(): _anonymous(p.read_bytes(), reader.words[place]) for p in made}
+        return done.exit_code, shown, done.stderr
+
+
+UNLIKE = (".manifest.json", ".db", ".payees.json")
+"""Names of outputs that differ from run to run: a ledger has a key of its own."""
+
+
+def _anonymous(raw: bytes, name: str) -> bytes:
+    """Blot out the name of a corpus, by which hits are told apart."""
+    for known in (name, "-", "in.pipe"):
+        raw = raw.replace(f'"{known}"'.encode(), b'"IT"')
+    return raw
 
 
 @contextlib.contextmanager
@@ -97,14 +107,11 @@ def test_stdin_and_pipes_bring_what_the_file_brings_or_are_refused(
     assert wrong == []
 
 
-REFUSED = ("takes one file", "is given twice", "unexpected extra argument")
-
-
 @pytest.mark.timeout(600)
-def test_a_file_given_twice_is_refused(small: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_a_file_given_twice_is_refused(small: Path, tmp_path: Path) -> None:
     silent = []
     for number, (reader, place) in enumerate(ways(small)):
         code, made, said = outcome(reader, small, tmp_path / str(number), place, "twice")
-        if code != 2 or made or not any(text in said for text in REFUSED):
+        if code != 2 or made or trial.FAULT in said:
             silent.append((reader.line, reader.words[place], code, said[:200]))
     assert silent == []
