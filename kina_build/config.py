@@ -411,7 +411,7 @@ def check_section(model: type[SectionType], table: dict[str, Any], origin: str) 
         unknown = [".".join(map(str, e["loc"])) for e in error.errors() if e["type"] == "extra_forbidden"]
         lines = [text.replace("Extra inputs are not permitted", "unknown key") for text in describe(error)]
         raise ConfigError(
-            "\n".join(f"{origin}: {text}" for text in lines),
+            *(f"{origin}: {text}" for text in lines),
             hint=_nearest(unknown, model) if unknown else "`kina config` prints every key with its value",
         ) from None
 

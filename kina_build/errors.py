@@ -11,13 +11,20 @@ SHOWN_FAULTS = 20
 
 
 class KinaError(Exception):
-    """Report an expected failure: one line for people, a hint, an exit code."""
+    """Report an expected failure: a line for people, or several; a hint; an exit code."""
 
     exit_code: ClassVar[int] = 2
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, *lines: str, hint: str = "") -> None:
+        """Take the message.
+
+        Args:
+            lines: one fault each; a newline inside one is a stranger's and is shown as such.
+            hint: what to do about it.
+        """
+        super().__init__("\n".join(lines))
+        self.lines = lines
+        self.message = "\n".join(lines)
         self.hint = hint
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -70,5 +77,5 @@ class RowErrors(InputError):
         shown = [str(fault) for fault in faults[:SHOWN_FAULTS]]
         if len(faults) > SHOWN_FAULTS:
             shown.append(f"... and {len(faults) - SHOWN_FAULTS} more faulty rows")
-        super().__init__("\n".join(shown), hint=hint)
+        super().__init__(*shown, hint=hint)
         self.faults = tuple(faults)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import IO, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from kina_build.claims import claim_file, open_part
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.rows.kinds import name_kind
 from kina_build.rows.source import STREAM, Source, forget, limits, open_source
@@ -181,7 +181,7 @@ def read_document(path: Path, model: type[Record]) -> Record:
     try:
         return model.model_validate(read_json(path))
     except ValidationError as error:
-        raise InputError("\n".join(f"{path}: {text}" for text in describe(error))) from None
+        raise InputError(*(f"{path}: {text}" for text in describe(error))) from None
 
 
 def describe(error: ValidationError) -> list[str]:
@@ -207,24 +207,26 @@ def dump_document(value: BaseModel | Mapping[str, Any]) -> str:
     return json.dumps(content, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def write_records(path: Path, records: Iterable[BaseModel | Mapping[str, Any]]) -> int:
+def write_records(
+    path: Path, records: Iterable[BaseModel | Mapping[str, Any]], *, private: bool = False
+) -> int:
     """Write records as JSON Lines, atomically; return how many."""
     count = 0
-    with writing(path) as out:
+    with writing(path, private=private) as out:
         for record in records:
             out.write((dump_line(record) + "\n").encode())
             count += 1
     return count
 
 
-def write_document(path: Path, value: BaseModel | Mapping[str, Any]) -> None:
+def write_document(path: Path, value: BaseModel | Mapping[str, Any], *, private: bool = False) -> None:
     """Write one JSON document, atomically."""
-    write_text(path, dump_document(value))
+    write_text(path, dump_document(value), private=private)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, *, private: bool = False) -> None:
     """Write a UTF-8 text file, atomically."""
-    with writing(path) as out:
+    with writing(path, private=private) as out:
         out.write(text.encode())
 
 
@@ -233,8 +235,8 @@ def writing(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
     """Open a file for writing so that it appears whole or not at all.
 
     The bytes go to a hidden file beside the target, which replaces it only after
-    everything was written and synced. "-" writes to standard output. A private file
-    can be read by its owner only.
+    everything was written and synced. The folder must be there. "-" writes to standard
+    output. A private file can be read by its owner only.
     """
     forget(path)
     if path == STREAM:
@@ -242,18 +244,22 @@ def writing(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
         sys.stdout.buffer.flush()
         return
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        handle, part = open_part(path)
+    except FileNotFoundError:
+        raise InputError(
+            f"{path}: there is no folder {path.parent}", hint="check its name, or make the folder first"
+        ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot write: {error.strerror or error}") from None
-    part = Path(name)
     try:
         with os.fdopen(handle, "wb") as out:
             yield out
             out.flush()
             os.fsync(out.fileno())
-        part.chmod(0o600 if private else 0o666 & ~_umask())
-        part.replace(path)
+            # still open, and so locked: no other process takes it for litter
+            part.chmod(0o600 if private else 0o666 & ~_umask())
+            claim_file(path, part)
+            part.replace(path)
     except BaseException as error:
         part.unlink(missing_ok=True)
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):

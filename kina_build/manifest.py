@@ -13,7 +13,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from kina_build import __version__
+from kina_build.claims import drop_claims, sweep
 from kina_build.errors import InputError
+from kina_build.folders import recover_folder
 from kina_build.jsonl import canonical, read_document, write_document
 from kina_build.rows.source import STREAM, Digest, digest_of, forget, is_stream
 
@@ -49,12 +51,12 @@ class Job:
     command: str
     inputs: Sequence[Path]
     outputs: Sequence[Path]
-    """The first one carries the manifest; "-" carries none."""
+    """The first one that is a file or a folder carries the manifest."""
     params: Mapping[str, Any] = field(default_factory=dict)
 
     def current(self) -> Manifest | None:
         """Return the manifest of an earlier run that this run would only repeat."""
-        if not self.recorded or not sidecar(self.outputs[0]).exists():
+        if not self.repeatable or not sidecar(self.outputs[0]).exists():
             return None
         try:
             past = read_document(sidecar(self.outputs[0]), Manifest)
@@ -75,28 +77,49 @@ class Job:
         exit_code: int = 0,
         packages: Sequence[str] = (),
         models: Mapping[str, str] | None = None,
+        private: bool = False,
     ) -> None:
-        """Write the manifest beside the first output."""
-        if not self.recorded:
+        """Write the manifest beside the first output, and clear away what killed runs left.
+
+        Where the report names people, the manifest is for its owner only (`private`).
+        """
+        if not self.files:
             return
-        for output in self.outputs:  # some grow line by line, behind what was read of them
+        self._sweep()
+        for output in self.files:  # some grow line by line, behind what was read of them
             forget(output)
         manifest = Manifest(
             command=self.command,
             version=__version__,
             params=dict(self.params),
             inputs=digests(self.inputs),
-            outputs=digests(self.outputs),
+            outputs=digests(self.files),
             versions=versions(packages),
             models=dict(models or {}),
             report=dict(report),
             exit_code=exit_code,
         )
-        write_document(sidecar(self.outputs[0]), manifest)
+        write_document(sidecar(self.files[0]), manifest, private=private)
+        drop_claims(self.files)
+
+    def settle(self) -> None:
+        """Clear away what a run left that was killed behind its manifest."""
+        self._sweep()
+        drop_claims(self.files)
+
+    def _sweep(self) -> None:
+        for path in (*self.files, *map(sidecar, self.files[:1])):
+            recover_folder(path)
+            sweep(path)
 
     @property
-    def recorded(self) -> bool:
-        """Tell whether this run leaves a manifest: what went to standard output lies nowhere."""
+    def files(self) -> list[Path]:
+        """List the outputs that stay: all but the streams."""
+        return [path for path in self.outputs if path != STREAM]
+
+    @property
+    def repeatable(self) -> bool:
+        """Tell whether a later run can be compared with this one: what went to standard output is gone."""
         return bool(self.outputs) and STREAM not in self.outputs
 
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.jsonl import decode, describe, parse_objects, writing
 from kina_build.rows.kinds import name_form
-from kina_build.rows.source import Source, limits, open_source
+from kina_build.rows.source import Source, each, limits, open_source
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -61,8 +61,7 @@ def read_table(paths: Path | Sequence[Path]) -> list[Row]:
         InputError: missing or empty file, a file of another kind, no header, a repeated column.
         RowErrors: rows with more cells than columns, or lines that are not JSON objects.
     """
-    files = [paths] if isinstance(paths, Path) else paths
-    return [row for path in files for row in _read_one(open_source(path))]
+    return [row for path in each(paths) for row in _read_one(open_source(path))]
 
 
 def _read_one(source: Source) -> list[Row]:
@@ -193,7 +192,7 @@ def need_rows(paths: Path | Sequence[Path]) -> list[Row]:
         InputError: as read_table, or a file with a header but no rows.
         RowErrors: as read_table.
     """
-    parts = [(path, read_table(path)) for path in ([paths] if isinstance(paths, Path) else paths)]
+    parts = [(path, read_table(path)) for path in each(paths)]
     for path, rows in parts:
         if not rows:
             raise InputError(f"{path}: no rows below the header")

@@ -24,6 +24,7 @@ from review.labelling import Purpose, read_result
 from review.records import Assignment, Record, Reviewer
 
 if TYPE_CHECKING:
+    import httpx
     from label_studio_sdk import LabelStudio
 
 PAGE = 1000
@@ -84,7 +85,9 @@ class DeskServer:
         self.url = url.rstrip("/")
         self.version = probe(self.url)
         # a connection of our own: the SDK has no way to close its
-        self._connection = httpx.Client(timeout=TIMEOUT_S, follow_redirects=True)
+        self._connection = httpx.Client(
+            timeout=TIMEOUT_S, follow_redirects=True, event_hooks={"response": [_stay]}
+        )
         self.client: LabelStudio = LabelStudio(  # type: ignore[no-untyped-call]
             base_url=self.url, api_key=token, httpx_client=self._connection
         )
@@ -159,9 +162,14 @@ def probe(url: str) -> str:
         raise ConfigError(
             f"{url}: no server answers ({error})", hint="is Label Studio running there?"
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     release = body.get("release") if isinstance(body, dict) else None
+    if answer.has_redirect_location:
+        raise ConfigError(
+            f"{url}: redirects to {answer.headers['location']}; nothing was sent there",
+            hint="give that address if it is right",
+        )
     if not release:
         raise ConfigError(
             f"{url}: a server answers, but it is not Label Studio",
@@ -311,6 +319,17 @@ def _check_accounts(
             "holds their e-mail there",
         )
     return {reviewer_id: str(named[reviewer_id]) for reviewer_id in given}
+
+
+def _stay(answer: httpx.Response) -> None:
+    """Refuse a redirect to another server: it would be sent the token and the labels."""
+    here = answer.url
+    there = here.join(answer.headers["location"]) if answer.has_redirect_location else here
+    if (there.scheme, there.host, there.port) != (here.scheme, here.host, here.port):
+        raise ConfigError(
+            f"{here.scheme}://{here.netloc.decode()}: redirects to {there}; nothing was sent there",
+            hint="give that address if it is right",
+        )
 
 
 @contextmanager

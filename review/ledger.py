@@ -26,6 +26,12 @@ WAIT_S = 60.0
 """How long a writer waits for another one before it is refused."""
 REPORT_EVERY = 10_000
 
+MAGIC = b"SQLite format 3\0"
+"""First bytes of every SQLite file."""
+FAULTS = (sqlite3.Error, UnicodeDecodeError)
+"""What sqlite3 raises on a damaged file: its message may quote bytes of the file."""
+_WHAT_IS = "is this a ledger of `kina review settle`?"
+
 COLUMNS = tuple(name for name in LedgerEntry.model_fields if name != "hash")
 
 SCHEMA = """
@@ -68,10 +74,20 @@ class Ledger:
     """An open ledger file; close it, or use it in a with statement."""
 
     def __init__(self, connection: sqlite3.Connection, name: str) -> None:
+        """Take an open file.
+
+        Raises:
+            InputError: the file is damaged, or not a ledger of this version.
+        """
         self._connection = connection
         self.name = name
+        (found,) = self._query("PRAGMA quick_check(1)")[0]
+        if found != "ok":
+            raise InputError(f"{name}: the file is damaged: {found}", hint="restore it from a copy")
+        if "meta" not in {table for (table,) in self._query("SELECT name FROM sqlite_master")}:
+            raise InputError(f"{name}: another program's SQLite file, not a ledger", hint=_WHAT_IS)
         settings = dict(self._query("SELECT key, value FROM meta"))
-        if settings.get("format") != FORMAT:
+        if settings.get("format") != FORMAT or not settings.keys() >= {"currency", "key_check"}:
             raise InputError(f"{name}: not a ledger of this version of kina-build")
         self.currency: str = settings["currency"]
         self.key_check: str = settings["key_check"]
@@ -105,7 +121,7 @@ class Ledger:
         except BaseException as error:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-            if isinstance(error, sqlite3.Error):
+            if isinstance(error, FAULTS):
                 raise _fault(self.name, error) from None
             raise
 
@@ -152,8 +168,11 @@ class Ledger:
         """Yield lines in order, of some kinds or of all."""
         where = f"WHERE kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
         sql = f"SELECT {', '.join(COLUMNS)}, hash FROM entries {where} ORDER BY seq"  # noqa: S608  own column names
-        for row in self._connection.execute(sql, kinds):
-            yield LedgerEntry.model_construct(**dict(zip((*COLUMNS, "hash"), row, strict=True)))
+        try:
+            for row in self._connection.execute(sql, kinds):
+                yield LedgerEntry.model_construct(**dict(zip((*COLUMNS, "hash"), row, strict=True)))
+        except FAULTS as error:
+            raise _fault(self.name, error) from None
 
     def verify(self, anchors: Sequence[Head] = (), on_progress: Progress = silent) -> Head:
         """Walk the whole chain, hold it against earlier anchors, and return the head.
@@ -167,7 +186,7 @@ class Ledger:
         try:
             self._check_file()
             head = self._walk(wanted, on_progress)
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise Refusal(f"{self.name}: the file is damaged: {error}") from None
         beyond = max(wanted, default=0)
         if beyond > head.count:
@@ -200,7 +219,7 @@ class Ledger:
     def _query(self, sql: str) -> list[Any]:
         try:
             return self._connection.execute(sql).fetchall()
-        except sqlite3.Error as error:
+        except FAULTS as error:
             raise _fault(self.name, error) from None
 
 
@@ -210,9 +229,9 @@ def open_ledger(path: Path) -> Ledger:
     Raises:
         InputError: no such file, or not a ledger.
     """
-    if not path.is_file():
+    if not path.exists():
         raise InputError(f"{path}: no such ledger", hint="`kina review settle --ledger` begins one")
-    return Ledger(_connect(path), str(path))
+    return _opened(_connect(path), path)
 
 
 def create_ledger(path: Path, currency: str, key_check: str) -> Ledger:
@@ -222,8 +241,8 @@ def create_ledger(path: Path, currency: str, key_check: str) -> Ledger:
         InputError: the file cannot be made, or is something else.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600)
+        if not path.exists():  # a touch would change the time of a file that is no ledger
+            path.touch(mode=0o600)
     except OSError as error:
         raise InputError(f"{path}: cannot write: {error.strerror or error}") from None
     connection = _connect(path)
@@ -235,9 +254,18 @@ def create_ledger(path: Path, currency: str, key_check: str) -> Ledger:
             values = {"format": FORMAT, "currency": currency, "key_check": key_check}
             connection.executemany("INSERT INTO meta VALUES (?, ?)", values.items())
         connection.execute("COMMIT")
-    except sqlite3.Error as error:
+    except FAULTS as error:
+        connection.close()
         raise _fault(str(path), error) from None
-    return Ledger(connection, str(path))
+    return _opened(connection, path)
+
+
+def _opened(connection: sqlite3.Connection, path: Path) -> Ledger:
+    try:
+        return Ledger(connection, str(path))
+    except InputError:
+        connection.close()
+        raise
 
 
 def _genesis(currency: str, key_check: str) -> str:
@@ -245,10 +273,24 @@ def _genesis(currency: str, key_check: str) -> str:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
+    """Open the file: the only place that does.
+
+    Raises:
+        InputError: a folder, a file that cannot be read, or one that is not SQLite's.
+    """
     try:
+        with path.open("rb") as file:
+            start = file.read(len(MAGIC))
+    except IsADirectoryError:
+        raise InputError(f"{path}: is a folder, not a ledger") from None
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    if start and start != MAGIC:
+        raise InputError(f"{path}: not a ledger, nor any SQLite file", hint=_WHAT_IS)
+    try:
+        connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
         connection.execute("PRAGMA synchronous = FULL")
-    except sqlite3.Error as error:
+    except FAULTS as error:
         raise _fault(str(path), error) from None
     return connection
 
@@ -267,8 +309,8 @@ def _hold_against(wanted: dict[int, set[str]], seq: int, digest: str, name: str)
         raise Refusal(f"{name}: line {seq} is not the one an earlier statement saw: the ledger was rewritten")
 
 
-def _fault(name: str, error: sqlite3.Error) -> InputError | Refusal:
+def _fault(name: str, error: Exception) -> InputError | Refusal:
     text = str(error)
     if "locked" in text or "busy" in text:
         return Refusal(f"{name}: another process is writing to it", hint="try again when it is done")
-    return InputError(f"{name}: {text}", hint="is this a ledger of `kina review settle`?")
+    return InputError(f"{name}: {text}", hint=_WHAT_IS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import secrets
 from collections.abc import Iterable
 from decimal import Decimal
@@ -16,7 +17,8 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from kina_build.errors import Refusal
+from kina_build.claims import open_part, sweep
+from kina_build.errors import InputError, Refusal
 from kina_build.jsonl import dump_document, read_document, writing
 from review.records import Id, Record
 
@@ -60,17 +62,30 @@ def begin_book(path: Path) -> PayeeBook:
         InputError: the file cannot be made, or is something else.
         Refusal: as read_book.
     """
-    if not path.exists():
-        fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        write_book(fresh, PayeeBook(key=secrets.token_hex(32)))
+    try:
+        sweep(path)
+        if not path.exists():
+            _begin(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot write: {error.strerror or error}") from None
+    return read_book(path)
+
+
+def _begin(path: Path) -> None:
+    handle, part = open_part(path)
+    with os.fdopen(handle, "wb") as out:
+        out.write(dump_document(PayeeBook(key=secrets.token_hex(32))).encode())
+        out.flush()
+        os.fsync(out.fileno())
         try:
             # a link is made whole or not at all, and never over a file of another process
-            path.hardlink_to(fresh)
+            path.hardlink_to(part)
         except FileExistsError:
             pass
+        except OSError as error:
+            raise InputError(f"{path}: cannot write: {error.strerror or error}") from None
         finally:
-            fresh.unlink()
-    return read_book(path)
+            part.unlink()
 
 
 def read_book(path: Path) -> PayeeBook:

@@ -132,6 +132,9 @@ def post_to(path: Path, settlement: Settlement) -> Posting:
         InputError: an unusable file.
         Refusal: another currency or payee book, or as draft_lines.
     """
+    if path.exists() and path.stat().st_size:
+        with open_ledger(path):
+            pass  # beside what is no ledger no payee book is begun
     book = begin_book(book_path(path))
     currency = settlement.terms.rules[0].currency
     with create_ledger(path, currency, book.check) as ledger:

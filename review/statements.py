@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from kina_build.escapes import in_markdown
 from review.chain import Head
 from review.money import format_amount
 from review.records import LedgerEntry
@@ -138,10 +139,10 @@ def render(statement: Statement) -> str:
     ]
     for line in statement.lines:
         cells = (str(line.seq), line.what, line.item_id, line.round, line.amount, line.why, line.balance)
-        rows.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
+        rows.append("| " + " | ".join(map(in_markdown, cells)) + " |")
     return "\n".join(
         [
-            f"# Statement for {', '.join(statement.reviewers)}",
+            f"# Statement for {', '.join(map(in_markdown, statement.reviewers))}",
             "",
             f"Owed: **{statement.owed} {statement.currency}**",
             f"(earned {statement.earned}, paid or under way {statement.paid}).",
@@ -160,7 +161,3 @@ def file_name(statement: Statement) -> str:
     """Return a file name that is safe everywhere and different for every payee."""
     name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in statement.reviewers[0])
     return f"{name[:40]}-{statement.payee_ref[:8]}.md"
-
-
-def _cell(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")

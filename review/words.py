@@ -122,5 +122,5 @@ def read_item_words(words: list[str]) -> list[str]:
         except ValueError as error:
             faults.append(f"row {row}: {error}")
     if faults:
-        raise InputError("\n".join(faults))
+        raise InputError(*faults)
     return found

@@ -85,7 +85,9 @@ def complete_batches(
     keys = [request.key for request in requests]
     wanted = dict(zip(keys, requests, strict=True))
     waiting = {key: request for key, request in wanted.items() if log.find(key) is None}
-    spread = _Spread(endpoint, log, engine, rules, meter or Meter(), folder, waiting, len(wanted))
+    meter = meter or Meter()
+    meter.reused += len(wanted) - len(waiting)
+    spread = _Spread(endpoint, log, engine, rules, meter, folder, waiting, len(wanted))
     on_progress(len(wanted) - len(waiting), len(wanted))
     while waiting and spread.is_open():
         spread.hand_out(on_progress)

@@ -33,6 +33,8 @@ class Meter:
     calls: int = 0
     cost: float = 0.0
     """In the currency of the prices."""
+    reused: int = 0
+    """Requests that the log answered."""
 
 
 def complete(
@@ -63,6 +65,7 @@ def complete(
     fresh = {key: r for key, r in zip(keys, requests, strict=True) if log.find(key) is None}
     session = _Session(endpoint, log, rules, on_progress, meter or Meter(), total=len(set(keys)))
     session.done = session.total - len(fresh)
+    session.meter.reused += session.done
     on_progress(session.done, session.total)
     made = _run(session, fresh) if fresh else {}
     return [made[key] if key in made else _found(log, key) for key in keys]

@@ -41,11 +41,18 @@ class Endpoint:
         return cls(url, os.environ.get("OPENAI_API_KEY", ""))
 
     def client(self) -> AsyncOpenAI:
-        """Return an SDK client that leaves time-outs and retries to us."""
-        from openai import AsyncOpenAI
+        """Return an SDK client that leaves time-outs and retries to us, and follows no redirect.
+
+        A redirect would send prompts and the key to whoever it names.
+        """
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
         return AsyncOpenAI(
-            base_url=self.base_url, api_key=self.api_key or "none", max_retries=0, timeout=None
+            base_url=self.base_url,
+            api_key=self.api_key or "none",
+            max_retries=0,
+            timeout=None,
+            http_client=DefaultAsyncHttpxClient(follow_redirects=False, timeout=None),
         )
 
     async def call(
@@ -76,6 +83,9 @@ class Endpoint:
         response = getattr(error, "response", None)
         code = getattr(error, "status_code", None)
         text = str(error) or type(error).__name__
+        if response is not None and response.has_redirect_location:
+            place = response.headers["location"]
+            text = f"redirects to {place}; prompts are sent nowhere else: give that address if it is right"
         if self.api_key:
             text = text.replace(self.api_key, "***")
         reply = ChatReply(key=key, status=status_of_code(code), error=text[:ERROR_LENGTH])

@@ -8,26 +8,30 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from kina_build.chat.records import ChatReply, Status
+from kina_build.escapes import whole
 
 
 def read_completion(key: str, body: bytes) -> ChatReply:
-    """Turn a chat completion document into a reply; what is not one is a server error."""
+    """Turn a chat completion document into a reply; what is not one is a server error.
+
+    Halves of surrogate pairs, which no file takes, are replaced.
+    """
     try:
         document = json.loads(body)
         choice = document["choices"][0]
         message = choice["message"]
         usage = document.get("usage") or {}
-        text, reasoning = message.get("content") or "", _reasoning(message)
+        text, reasoning = whole(message.get("content") or ""), whole(_reasoning(message))
         return ChatReply(
             key=key,
             status=_status(text, reasoning, choice.get("finish_reason"), message.get("refusal")),
-            text=text or message.get("refusal") or "",
+            text=text or whole(message.get("refusal") or ""),
             reasoning=reasoning,
             finish_reason=choice.get("finish_reason"),
             prompt_tokens=usage.get("prompt_tokens") or 0,
             completion_tokens=usage.get("completion_tokens") or 0,
         )
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         shown = body[:60].decode(errors="replace")
         return ChatReply(key=key, status="server_error", error=f"not a chat completion: {shown!r}")
 
@@ -38,6 +42,8 @@ def status_of_code(code: int | None) -> Status:
         return "auth"
     if code == 429:
         return "rate_limited"
+    if code is not None and 300 <= code < 400:
+        return "bad_request"  # redirects are not followed, and asking again would change nothing
     if code in (408, 409):  # 409: the call that timed out here is still being answered there
         return "timeout"
     return "bad_request" if code is not None and 400 <= code < 500 else "server_error"

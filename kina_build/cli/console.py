@@ -1,14 +1,18 @@
-"""Data on stdout, talk on stderr: tables, one JSON document, progress bars, errors."""
+"""Data on stdout, talk on stderr: tables, one JSON document, progress bars, errors.
+
+What is printed here passes the filters of `kina_build.escapes`, and nothing is printed elsewhere.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from kina_build.errors import KinaError
+from kina_build.escapes import in_json, on_terminal, on_terminal_lines
 from kina_build.progress import Progress, silent
 
 PIPE_WIDTH = 400
@@ -26,27 +30,39 @@ class Console:
     def say(self, message: str) -> None:
         """Tell the user something that is not data (stderr; nothing with -q)."""
         if not self.quiet:
-            print(message, file=sys.stderr)
+            print(on_terminal(message), file=sys.stderr)
+
+    def refuse(self, usage: str) -> None:
+        """Print what typer says of a command line that it cannot read (stderr)."""
+        sys.stderr.write(on_terminal_lines(usage))
 
     def warn(self, message: str) -> None:
         """Tell the user something that -q must not hide (stderr)."""
-        print(f"warning: {message}", file=sys.stderr)
+        print(f"warning: {on_terminal(message)}", file=sys.stderr)
 
     def error(self, error: KinaError) -> None:
         """Print an expected failure and its hint (stderr)."""
-        print(f"error: {error.message}", file=sys.stderr)
+        shown = "\n".join(map(on_terminal, error.lines))
+        print(f"error: {shown}", file=sys.stderr)
         if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
+            print(f"hint: {on_terminal(error.hint)}", file=sys.stderr)
 
     def document(self, value: Mapping[str, Any]) -> None:
         """Print the one JSON document of a run (stdout)."""
         from kina_build.jsonl import dump_document
 
-        sys.stdout.write(dump_document(value))
+        sys.stdout.write(in_json(dump_document(value), sys.stdout.encoding or "utf-8"))
+
+    def rows(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Print rows as JSON Lines (stdout)."""
+        from kina_build.jsonl import dump_line
+
+        for row in rows:
+            sys.stdout.write(in_json(dump_line(row) + "\n", sys.stdout.encoding or "utf-8"))
 
     def line(self, text: str = "") -> None:
         """Print one line of human-readable data (stdout)."""
-        print(text)
+        print(on_terminal(text))
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         """Print a table (stdout); columns whose cells are all numbers align right."""
@@ -57,12 +73,12 @@ class Console:
         table = Table(box=box.SIMPLE_HEAD)
         for index, column in enumerate(columns):
             numeric = all(isinstance(row[index], int | float) for row in rows)
-            table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+            table.add_column(on_terminal(column), justify="right" if numeric else "left", overflow="fold")
         for row in rows:
             table.add_row(*map(_cell, row))
         # a pipe has no width: never fold a table for one
         width = None if sys.stdout.isatty() else PIPE_WIDTH
-        print(title)  # above the table: a title inside it folds to the table's width
+        print(on_terminal(title))  # above the table: a title inside it folds to the table's width
         RichConsole(markup=False, highlight=False, width=width).print(table)
 
     @contextmanager
@@ -84,4 +100,4 @@ class Console:
 def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4f}"
-    return "" if value is None else str(value)
+    return "" if value is None else on_terminal(str(value))

@@ -24,6 +24,7 @@ from kina_build.cli.dedup_options import (
 )
 from kina_build.cli.dedup_place import Place, work_folder
 from kina_build.cli.dedup_views import show_dedup, show_explanation
+from kina_build.cli.kept import tell_notes
 
 if TYPE_CHECKING:
     from kina_build.config import DedupRules
@@ -88,9 +89,10 @@ def dedup(
     stage = run.stage(
         "dedup",
         inputs=inputs,
-        outputs=[path for path in (output, page) if path is not None],
+        outputs=[path for path in (output, page) if path is not None] if explain is None else [],
         params=shaping(rules, near=near) | {"page": page is not None},
         show=show_dedup,
+        kept=[cache] if cache else [],
     )
     if explain is None and stage.up_to_date():
         return
@@ -98,12 +100,15 @@ def dedup(
     from kina_build.dedup.overrides import Override
     from kina_build.dedup.page import render_clusters
     from kina_build.dedup.records import dump_rows
+    from kina_build.dedup.reuse import Reuse
     from kina_build.items.pool import read_pool
     from kina_build.jsonl import write_text
     from kina_build.tables import read_typed
 
     decisions = read_typed(overrides, Override) if overrides else []
-    place = Place(run.engine_rules(engine, memory), work_folder(output))
+    place = Place(run.engine_rules(engine, memory), work_folder(output), Reuse(run.force))
+    if run.force:
+        place.clear()
     corpus = _read(run, read_pool(pool), rules, place, near=near, cache=cache_file(cache, no_cache))
     choice = _choose(labels, corpus, rules) if labels else None
     if choice is not None and threshold is None:
@@ -127,6 +132,7 @@ def dedup(
         _report(document, choice),
         packages=["numpy", "faiss-cpu", *(["sentence-transformers"] if near else [])],
         models={result.encoder: result.revision} if result.encoder else {},
+        reused=place.reuse.counts("vectors", "blocks"),
     )
 
 
@@ -146,7 +152,9 @@ def _read(
             files=place.folder,
             memory=lambda dimension: place.room(len(items), dimension, rules),
             on_progress=progress,
+            reuse=place.reuse,
         )
+    tell_notes(run, place.reuse)
     place.tell(run, corpus)
     return corpus
 

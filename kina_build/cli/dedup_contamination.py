@@ -22,6 +22,7 @@ from kina_build.cli.dedup_options import (
     shaping,
 )
 from kina_build.cli.dedup_views import SHOWN, show_contamination
+from kina_build.cli.kept import tell_notes
 
 
 def contamination(
@@ -58,6 +59,7 @@ def contamination(
         outputs=[output],
         params=shaping(rules, near=near),
         show=show_contamination,
+        kept=[cache] if cache else [],
     )
     if stage.up_to_date():
         return
@@ -65,6 +67,7 @@ def contamination(
     from kina_build.dedup.corpora import name_corpora, read_questions, read_texts
     from kina_build.dedup.embedding import load_encoder
     from kina_build.dedup.records import dump_rows
+    from kina_build.dedup.reuse import Reuse
     from kina_build.jsonl import write_text
 
     items = read_questions(pool)
@@ -72,11 +75,18 @@ def contamination(
     for name, corpus in corpora.items():
         if corpus.unread:
             run.console.warn(f"{name}: {corpus.unread} rows hold no text and are not compared")
-    loaded = load_encoder(rules.encoder, rules) if near else None
+    loaded, reuse = load_encoder(rules.encoder, rules) if near else None, Reuse(run.force)
     with run.console.progress("encoding") as progress:
         result = find_contamination(
-            items, corpora, loaded, rules, cache=cache_file(cache, no_cache), on_progress=progress
+            items,
+            corpora,
+            loaded,
+            rules,
+            cache=cache_file(cache, no_cache),
+            on_progress=progress,
+            reuse=reuse,
         )
+    tell_notes(run, reuse)
     document = result.model_dump(mode="json")
     write_text(output, dump_rows(document))
     stage.finish(
@@ -84,4 +94,5 @@ def contamination(
         exit_code=1 if result.contaminated else 0,
         packages=["numpy", "faiss-cpu", *(["sentence-transformers"] if near else [])],
         models={result.encoder: result.revision} if result.encoder else {},
+        reused=reuse.counts("vectors"),
     )

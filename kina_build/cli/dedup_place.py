@@ -16,6 +16,7 @@ from kina_build.cli.command import Run
 if TYPE_CHECKING:
     from kina_build.config import DedupRules, EngineRules
     from kina_build.dedup.find import Corpus, Scan
+    from kina_build.dedup.reuse import Reuse
 
 
 def work_folder(output: Path) -> Path:
@@ -32,6 +33,7 @@ class Place:
 
     rules: EngineRules
     folder: Path
+    reuse: Reuse
 
     def room(self, items: int, dimension: int, rules: DedupRules) -> int:
         """Return how many bytes vectors may take here: none where Ray has parts to share out.
@@ -70,7 +72,8 @@ class Place:
         if isinstance(corpus.vectors, VectorFiles):
             with open_engine(self.rules) as engine:
                 memory = part_bytes(self.rules, engine.workers)
-                yield partial(pairs_in_files, folder=self.folder, part_bytes=memory, run=engine.map)
+                scan = partial(pairs_in_files, folder=self.folder, part_bytes=memory, run=engine.map)
+                yield partial(scan, reuse=self.reuse)
         else:
             with open_engine(self.rules.model_copy(update={"kind": "local"})) as engine:
                 yield partial(pairs_above, run=engine.map)

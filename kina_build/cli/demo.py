@@ -127,36 +127,52 @@ def demo(
     118 questions of three fields (two copies of some, one wrong key, one disputed key are
     planted), 40 anchors, 12 reviewers with two reviews an item, replies of 5 made-up models.
     """
-    _unpack(into, force=run.force)
+    _unpack(into, overwrite=run.overwrite)
     rows = []
     with contextlib.chdir(into):
         for step in STEPS:
             run.console.say(f"$ kina {step.line}")
-            rows.append([step.makes, step.tell(_run(step, verbose=run.console.verbose))])
+            rows.append([step.makes, step.tell(_run(step, run))])
     report = {"folder": into.name, "made": [{"file": f, "holds": h} for f, h in rows if f]}
     run.report(report, _show)
 
 
-def _unpack(into: Path, *, force: bool) -> None:
+def _unpack(into: Path, *, overwrite: bool) -> None:
     from importlib.resources import files
 
+    from kina_build.claims import make_folder
+
     strangers = [p.name for p in into.iterdir() if p.name not in BUNDLED] if into.is_dir() else []
-    if strangers and not force and not (into / BUNDLED[0]).exists():
+    if strangers and not overwrite and not (into / BUNDLED[0]).exists():
         raise UsageError(
             f"{into} holds other files ({strangers[0]}, ...)", hint="name a new folder with --into"
         )
-    into.mkdir(parents=True, exist_ok=True)
+    make_folder(into)
     for name in BUNDLED:
-        (into / name).write_bytes((files("kina_build") / "data" / name).read_bytes())
+        _put(into / name, (files("kina_build") / "data" / name).read_bytes(), overwrite=overwrite)
 
 
-def _run(step: Step, *, verbose: bool) -> dict[str, Any]:
+def _put(path: Path, data: bytes, *, overwrite: bool) -> None:
+    from kina_build.claims import sweep
+    from kina_build.jsonl import writing
+
+    sweep(path)
+    if path.exists() and path.read_bytes() == data:
+        return
+    if path.exists() and not overwrite:
+        raise UsageError(f"{path}: exists and is not the bundled file", hint="--overwrite replaces it")
+    with writing(path) as out:
+        out.write(data)
+
+
+def _run(step: Step, run: Run) -> dict[str, Any]:
     """Run one command in this process and return the document it prints."""
     from kina_build.cli.main import app
 
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), _stderr_kept(err, verbose):
-        code = app([*shlex.split(step.line), "--json"], standalone_mode=False) or 0
+    more = ["--json", *(["--overwrite"] if run.overwrite else [])]
+    with contextlib.redirect_stdout(out), _stderr_kept(err, run.console.verbose):
+        code = app([*shlex.split(step.line), *more], standalone_mode=False) or 0
     if code != (1 if step.finds_fault else 0):
         raise KinaError(f"`kina {step.line}` ended with exit code {code}\n{err.getvalue()}".rstrip())
     return dict(json.loads(out.getvalue()))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import sys
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from kina_build import __version__
 from kina_build.cli import (
@@ -26,8 +29,38 @@ from kina_build.cli import (
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 
+
+class Commands(TyperGroup):
+    """The commands, whose usage errors pass the same filter as all else: they repeat the command line."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command line and leave with its exit code."""
+        try:
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+        except Exception as error:
+            show = getattr(error, "show", None)  # typer's own errors have it, and no public base
+            if show is None or not standalone_mode:
+                raise
+            usage = io.StringIO()
+            show(file=usage)
+            Console().refuse(usage.getvalue())
+            code = getattr(error, "exit_code", 2)
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+
 app = typer.Typer(
     name="kina",
+    cls=Commands,
     help="Build, certify, review, release and score knowledge benchmarks.",
     no_args_is_help=True,
     rich_markup_mode=None,  # importing rich costs more than all the rest of kina --help
@@ -90,6 +123,9 @@ for group in GROUPS:
 
 def run() -> None:
     """Start the command line (the console script)."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what its encoding lacks is shown as an escape
+            stream.reconfigure(errors="backslashreplace")
     supervised.command_line = sys.argv[1:]
     app()
 

@@ -91,6 +91,7 @@ def export(
         outputs=[output, *filter(None, [secret])],
         params=shaping_params(run, request, given, take_down or [], filter_model or []),
         show=show_export,
+        folders=[output],
     )
     if not dry_run and stage.up_to_date():
         return

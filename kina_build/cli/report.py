@@ -51,7 +51,7 @@ def report(
         raise Refusal(f"{folder}: none of the flow's files is there", hint="kina report --help lists them")
     check_target(output)
     params = {"title": title, "hide_keys": hide_keys}
-    stage = run.stage("report", inputs=inputs, outputs=[output], params=params, show=_show)
+    stage = run.stage("report", inputs=inputs, outputs=[output], params=params, show=_show, folders=[output])
     if stage.up_to_date():
         return
     artefacts = read_artefacts(files, _totals(ledger) if ledger.exists() else None)

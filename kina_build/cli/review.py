@@ -110,11 +110,21 @@ def settle(
     Without a deadline a contest that lacks a review or a score stays open.
     """
     from review import intake, tournament
+    from review.payees import book_path
 
     given = {"base": base, "bonus": bonus, "currency": currency, "bar": bar, "tie": tie}
     numbers = review_rules(run.settings)
     pay_rules = _pay_rules(rules, rule_version, given, numbers)
     terms = _terms(pay_rules, seed, deadline, penalty, numbers)
+    outputs = [path for path in (contests, decisions, awards) if path]
+    stage = run.stage(
+        "review settle",
+        inputs=[*reviews, *(scores or ()), *([rules] if rules else ()), *(findings or ())],
+        outputs=outputs,
+        params={"terms": _echo(terms), "review": numbers.model_dump(mode="json")},
+        show=_show_settlement,
+        kept=[ledger, book_path(ledger)] if ledger else [],
+    )
     table = intake.read_reviews(reviews)
     grades = intake.read_grades(scores) if scores else None
     found = intake.read_findings(findings) if findings else None
@@ -142,17 +152,9 @@ def settle(
             f"{len(taken_back)} payables are taken back: the file has other reviews of their items, but not "
             "theirs; settle all reviews of an item together"
         )
-    outputs = [path for path in (contests, decisions, awards) if path]
     if dry_run or not outputs:
         run.report(report | {"dry_run": dry_run}, _show_settlement)
         return
-    stage = run.stage(
-        "review settle",
-        inputs=[*reviews, *(scores or ()), *([rules] if rules else ()), *(findings or ())],
-        outputs=outputs,
-        params={"terms": _echo(terms), "review": numbers.model_dump(mode="json")},
-        show=_show_settlement,
-    )
     _write(settlement, decided, contests, decisions, awards)
     stage.finish(report | {"dry_run": False})
 

@@ -67,6 +67,7 @@ def draw(
         outputs=[output],
         params={"commitment": commitment, "rate": str(share)},
         show=_show_draw,
+        kept=[seed_file] if seed_file else [],
     )
     seed = _seed(seed_file)
     if stage.up_to_date():

@@ -64,6 +64,14 @@ def push(
     from review.records import Assignment
 
     _one_desk(url, folder)
+    stage = run.stage(
+        "review push",
+        inputs=[path for path in (pool, assignments, reviewers, reviews) if path],
+        outputs=[path for path in (output, folder) if path],
+        params={"batch": batch},
+        show=_show_written if folder else _show_pushed,
+        folders=[folder] if folder else [],
+    )
     slots = read_records(assignments, Assignment)
     items = {item.item_id: item for item in read_pool(pool)}
     _check_items(slots, items)
@@ -77,15 +85,16 @@ def push(
         run.report({"assignments": len(slots), "purpose": purpose, "loads": loads}, show_loads)
         return
     if folder:
+        from kina_build.claims import make_folder
         from review.worksheets import write_worksheets
 
+        make_folder(folder)
         files = write_worksheets(folder, purpose, slots, items, graded)
-        write_document(output, DeskMap(batch=batch, purpose=purpose, projects=(), assignments=tuple(slots)))
-        report = {"worksheets": [file.name for file in files], "assignments": len(slots)}
-        run.report(
-            report,
-            lambda r, c: c.line(f"{r['assignments']} assignments in {len(r['worksheets'])} worksheets"),
+        write_document(
+            output, DeskMap(batch=batch, purpose=purpose, projects=(), assignments=tuple(slots)), private=True
         )
+        report = {"worksheets": [file.name for file in files], "assignments": len(slots)}
+        stage.finish(report)
         return
     people = read_reviewers(reviewers).records
     from review.labelling import labelling_config
@@ -106,7 +115,7 @@ def push(
             make_task=_task_maker(items, graded),
             on_progress=progress,
         )
-    write_document(output, pushed.desk)
+    write_document(output, pushed.desk, private=True)
     report = {
         "server": server.version,
         "projects": len(pushed.desk.projects),
@@ -114,7 +123,7 @@ def push(
         "tasks_added": pushed.tasks_added,
         "tasks_there": pushed.tasks_there,
     }
-    run.report(report, _show_pushed)
+    stage.finish(report)
 
 
 def pull(
@@ -145,6 +154,14 @@ def pull(
 
     _one_desk(url, folder)
     plan = read_document(desk, DeskMap)
+    target = output or Path("grades.jsonl" if plan.purpose == "grading" else "reviews.jsonl")
+    stage = run.stage(
+        "review pull",
+        inputs=[path for path in (desk, reviewers, folder) if path],
+        outputs=[target, quarantine],
+        params={"snapshot": snapshot and snapshot.isoformat()},
+        show=_show_pulled,
+    )
     people = {person.reviewer_id: person for person in read_reviewers(reviewers).records}
     cutoff = None if snapshot is None else snapshot.replace(tzinfo=snapshot.tzinfo or UTC)
     if folder:
@@ -168,7 +185,6 @@ def pull(
     else:
         payees = {name: person.payee_id for name, person in people.items() if person.payee_id}
         found = collect_reviews(annotations, plan.assignments, accounts, payees=payees, snapshot=cutoff)
-    target = output or Path("grades.jsonl" if plan.purpose == "grading" else "reviews.jsonl")
     write_records(target, found.results)
     write_records(quarantine, found.quarantine)
     states = Counter(getattr(result, "status", "submitted") for result in found.results)
@@ -178,7 +194,7 @@ def pull(
         "quarantined": dict(sorted(Counter(fault.reason for fault in found.quarantine).items())),
         "files": [target.name, quarantine.name],
     }
-    run.report(report, _show_pulled)
+    stage.finish(report)
 
 
 def _one_desk(url: str | None, folder: Path | None) -> None:
@@ -213,6 +229,10 @@ def _task_maker(
         return review_task(item, key)
 
     return make
+
+
+def _show_written(report: dict[str, Any], console: Console) -> None:
+    console.line(f"{report['assignments']} assignments in {len(report['worksheets'])} worksheets")
 
 
 def _show_pushed(report: dict[str, Any], console: Console) -> None:

@@ -130,18 +130,21 @@ def statement(run: Run, ledger: LedgerFile, reviewer: Reviewer = None, output: F
         outputs=[output],
         params={"reviewer": reviewer},
         show=_show_statements,
+        folders=[output],
     )
     if not stage.up_to_date():
         _write_statements(output, statements)
-        stage.finish(report)
+        stage.finish(report, private=True)
 
 
 def _write_statements(folder: Path, statements: Sequence[Statement]) -> None:
+    from kina_build.claims import make_folder
     from kina_build.jsonl import write_text
     from review.statements import file_name, render
 
+    make_folder(folder)
     for one in statements:
-        write_text(folder / file_name(one), render(one))
+        write_text(folder / file_name(one), render(one), private=True)
 
 
 def _show_statements(report: dict[str, Any], console: Console) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from kina_build.cli import options
-from kina_build.cli.command import Run, command
+from kina_build.cli.command import Run, Stage, command
 from kina_build.cli.console import Console
 from kina_build.cli.review_page import review_rules
 
@@ -66,12 +66,15 @@ def plan(
     Run again before anything was sent, it writes the same file. While a batch is in
     flight or unknown nothing new is planned: reconcile it first.
     """
+    from kina_build.jsonl import write_text
     from review.ledger import open_ledger
     from review.money import parse_amount
     from review.payees import book_path, read_book
     from review.payments import next_plan, plan_into
 
     size = review_rules(run.settings).per_request
+    read = [ledger, book_path(ledger), *(path for path in (payees, paid_before) if path)]
+    _stage(run, [output], read)
     with open_ledger(ledger) as money:
         book = read_book(book_path(ledger))
         limits: dict[str, Any] = {
@@ -82,26 +85,35 @@ def plan(
         batch = next_plan(money, book.payees, **limits)
         accounts = _accounts(book, money, batch.payments, payees)
         texts = _texts(money, batch, accounts, provider, size)
+        stage = _stage(run, _names(output, len(texts)), read)
         if not dry_run and batch.payments:
             batch = plan_into(money, book.payees, **limits)
             texts = _texts(money, batch, _accounts(book, money, batch.payments, payees), provider, size)
-        report = _plan_report(money, batch, accounts, output, len(texts))
+        report = _plan_report(money, batch, accounts, _names(output, len(texts)))
     if dry_run or not texts:
         run.report(report | {"dry_run": dry_run}, _show_plan)
         return
-    _write_payments(run, ledger, report, texts)
+    for path, text in zip(stage.job.outputs, texts, strict=True):
+        write_text(path, text, private=True)
+    stage.finish(report | {"dry_run": False}, private=True)
 
 
-def _write_payments(run: Run, ledger: Path, report: dict[str, Any], texts: Sequence[str]) -> None:
-    from kina_build.jsonl import write_text
-
-    files = [Path(name) for name in report["files"]]
-    for path, text in zip(files, texts, strict=True):
-        write_text(path, text)
-    stage = run.stage(
-        "review pay plan", inputs=[], outputs=files, params={"ledger": ledger.name}, show=_show_plan
+def _stage(run: Run, files: Sequence[Path], read: Sequence[Path]) -> Stage:
+    # the ledger changes with every plan: as an input it would make no two manifests alike
+    return run.stage(
+        "review pay plan",
+        inputs=[],
+        outputs=files,
+        params={"ledger": read[0].name},
+        show=_show_plan,
+        kept=read,
     )
-    stage.finish(report | {"dry_run": False})
+
+
+def _names(output: Path, files: int) -> list[Path]:
+    """Name the files of a batch: a provider takes so many payments a request."""
+    stem = output.with_suffix("")
+    return [output] if files == 1 else [Path(f"{stem}-{n}{output.suffix}") for n in range(1, files + 1)]
 
 
 def _texts(
@@ -147,12 +159,10 @@ def _paid_before(path: Path | None, book: PayeeBook, currency: str) -> dict[str,
 
 
 def _plan_report(
-    money: Ledger, batch: Plan, accounts: Mapping[str, Account], output: Path, files: int
+    money: Ledger, batch: Plan, accounts: Mapping[str, Account], files: Sequence[Path]
 ) -> dict[str, Any]:
     from review.money import format_amount
 
-    stem = output.with_suffix("")
-    names = [str(output)] if files == 1 else [f"{stem}-{n}{output.suffix}" for n in range(1, files + 1)]
     return {
         "batch": batch.batch,
         "total": format_amount(batch.total_minor, money.currency),
@@ -174,7 +184,7 @@ def _plan_report(
             }
             for c in batch.carried
         ],
-        "files": names if files else [],
+        "files": [str(path) for path in files],
         "ledger_head": str(money.head()),
     }
 

@@ -25,7 +25,6 @@ def extract(
     from kina_build.scoring.letters import EXTRACTOR_VERSION
     from kina_build.scoring.replies import Reply, extract_row
 
-    records = read_records(replies, Reply)
     stage = run.stage(
         "extract",
         inputs=[replies],
@@ -35,12 +34,12 @@ def extract(
     )
     if stage.up_to_date():
         return
-    rows = [extract_row(reply) for reply in records]
+    rows = [extract_row(reply) for reply in read_records(replies, Reply)]
     if output is not None:
         write_records(output, rows)
         stage.finish(scoring_views.count_statuses(rows))
     elif run.console.json:
-        write_records(STREAM, rows)
+        run.console.rows(rows)
     else:
         scoring_views.show_rows(rows, run.console)
 

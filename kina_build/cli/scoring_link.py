@@ -31,7 +31,8 @@ def link(
     base_url: Annotated[str | None, typer.Option("--base-url", help="Else OPENAI_BASE_URL.")] = None,
 ) -> None:
     """Link predicted names to Wikidata items, from a table or from Wikidata's search."""
-    from kina_build.chat import Endpoint, ReplyLog, complete
+    from kina_build.chat import Endpoint, Meter, complete
+    from kina_build.cli.kept import open_log
     from kina_build.jsonl import read_records, write_records
     from kina_build.scoring.linking import (
         NamedRow,
@@ -44,6 +45,14 @@ def link(
     )
     from kina_build.scoring.wikidata import LiveClient, OfflineClient
 
+    stage = run.stage(
+        "link",
+        inputs=[path for path in (predictions, names, fixed, keywords) if path is not None],
+        outputs=[output],
+        show=scoring_views.show_links,
+        params={"model": model, "client": "offline" if names else "wikidata"},
+        kept=[log] if log else [],
+    )
     rows = read_records(predictions, NamedRow)
     client = OfflineClient(read_names(names)) if names is not None else LiveClient()
     linked = link_rows(
@@ -52,14 +61,16 @@ def link(
         fixed=read_cases(fixed) if fixed is not None else {},
         keywords=read_keywords(keywords) if keywords is not None else {},
     )
+    meter = Meter()
     if model is not None:
         asked = questions_for_model(linked, model)
         with run.console.progress("choosing") as progress:
             received = complete(
                 list(asked.values()),
                 Endpoint.from_environment(base_url),
-                ReplyLog(log),
+                open_log(run, log),
                 rules=run.settings.chat,
+                meter=meter,
                 on_progress=progress,
             )
         linked = with_choices(linked, dict(zip(asked, received, strict=True)))
@@ -68,11 +79,6 @@ def link(
     for row in linked:
         for one in row.links or ():
             counts[one.method] = counts.get(one.method, 0) + 1
-    stage = run.stage(
-        "link",
-        inputs=[path for path in (predictions, names, fixed, keywords) if path is not None],
-        outputs=[output],
-        show=scoring_views.show_links,
-        params={"model": model, "client": "offline" if names else "wikidata"},
+    stage.finish(
+        {"rows": len(linked), "methods": dict(sorted(counts.items()))}, reused={"replies": meter.reused}
     )
-    stage.finish({"rows": len(linked), "methods": dict(sorted(counts.items()))})

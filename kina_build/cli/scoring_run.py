@@ -74,8 +74,9 @@ def run(
     Every reply goes to the log as it comes; run the same command again to go on where it
     stopped: no answered call is made twice. OPENAI_API_KEY is read from the environment.
     """
-    from kina_build.chat import Endpoint, ReplyLog, complete
+    from kina_build.chat import Endpoint, Meter, complete
     from kina_build.cli import scoring_plans as plans
+    from kina_build.cli.kept import open_log
     from kina_build.jsonl import write_records
 
     rules = _chat_rules(run, concurrency, max_calls)
@@ -97,22 +98,6 @@ def run(
         )
     calls = plan.calls
     log_path = log or output.with_suffix(".replies.jsonl")
-    if dry_run:
-        run.report(
-            {"calls": len(calls), "items": len({c.item_id for c in calls}), "log": log_path.name},
-            scoring_views.show_plan,
-        )
-        return
-    replies = ReplyLog(log_path)
-    with run.console.progress(f"asking {model}") as progress:
-        received = complete(
-            [call.request for call in calls],
-            Endpoint.from_environment(base_url),
-            replies,
-            rules=rules,
-            on_progress=progress,
-        )
-    write_records(output, plan.collect(calls, received))
     stage = run.stage(
         "run",
         inputs=plan.inputs,
@@ -127,9 +112,32 @@ def run(
             "split": split,
         }
         | {"limit": limit, "prompt_version": plan.prompt_version},
+        kept=[log_path],
     )
+    if dry_run:
+        run.report(
+            {"calls": len(calls), "items": len({c.item_id for c in calls}), "log": log_path.name},
+            scoring_views.show_plan,
+        )
+        return
+    replies, meter = open_log(run, log_path), Meter()
+    with run.console.progress(f"asking {model}") as progress:
+        received = complete(
+            [call.request for call in calls],
+            Endpoint.from_environment(base_url),
+            replies,
+            rules=rules,
+            meter=meter,
+            on_progress=progress,
+        )
+    write_records(output, plan.collect(calls, received))
     report = _run_report(model, calls, received, rules, replies.torn)
-    stage.finish(report, exit_code=1 if report["failed"] else 0, models={model: "as served"})
+    stage.finish(
+        report,
+        exit_code=1 if report["failed"] else 0,
+        models={model: "as served"},
+        reused={"replies": meter.reused},
+    )
 
 
 def _chat_rules(run: Run, concurrency: int | None, max_calls: int | None) -> ChatRules:

@@ -171,6 +171,13 @@ def triples(
         raise UsageError(f"--mode {mode}: no such mode", hint=", ".join(MODES))
     if relative_tolerance is not None and mode != "strict":
         raise UsageError("--relative-tolerance belongs to --mode strict")
+    stage = run.stage(
+        "score",
+        inputs=[path for path in (predictions, gold) if path],
+        outputs=[output] if output else [],
+        params={"task": "triples", "mode": mode, "relative_tolerance": relative_tolerance},
+        show=scoring_views.show_triples,
+    )
     said, truth = read_records(predictions or Path(), TripleRow), read_records(gold or Path(), TripleRow)
     scores = score_triples(said, truth, mode, relative_tolerance)  # type: ignore[arg-type]
     if mode == "strict" and scores.repeats:
@@ -199,4 +206,4 @@ def triples(
                 for pair in scores.pairs
             ),
         )
-    run.report(report, scoring_views.show_triples)
+    stage.finish(report)

@@ -41,31 +41,42 @@ def universe(
     need(questions=questions, replies=replies)
     if matching not in MATCHINGS:
         raise UsageError(f"--matching {matching}: no such matching", hint=", ".join(MATCHINGS))
+    stage = run.stage(
+        "score",
+        inputs=[path for path in (questions, replies) if path],
+        outputs=[output] if output else [],
+        params={"task": "universe", "matching": matching, "judge": judge},
+        show=scoring_views.show_universe,
+        kept=[judge_log] if judge_log else [],
+    )
     outcomes, unanswered, ignored = match_replies(
         read_seeds(questions or Path()),
         read_replies(replies or Path()),
         matching,  # type: ignore[arg-type]
     )
     by_rules = sum_up(outcomes, unanswered, ignored)
-    scores, failed = by_rules, 0
+    scores, failed, reused = by_rules, 0, 0
     if judge is not None or judge_log is not None:
-        outcomes, failed = _judge(run, outcomes, judge, judge_log)
+        outcomes, failed, reused = _judge(run, outcomes, judge, judge_log)
         scores = sum_up(outcomes, unanswered, ignored)
     report = _universe_report(scores) | {"task": "universe", "form": FORM, "matching": matching}
     report |= {"rule_only": _prf(by_rules.overall), "judge": judge, "judge_failures": failed}
+    if judge is not None:
+        report["reused"] = {"replies": reused}
     if output is not None:
         write_records(output, report["per_question"])
-    run.report(report, scoring_views.show_universe, int(failed > 0))
+    stage.finish(report, exit_code=int(failed > 0))
 
 
 def _judge(
     run: Run, outcomes: Sequence[Outcome], judge: str | None, judge_log: Path | None
-) -> tuple[list[Outcome], int]:
-    from kina_build.chat import Endpoint, ReplyLog, complete
+) -> tuple[list[Outcome], int, int]:
+    from kina_build.chat import Endpoint, Meter, complete
+    from kina_build.cli.kept import open_log
     from kina_build.scoring.universe.judge import apply_judge, ask_judge
 
     need(judge=judge)
-    log = ReplyLog(judge_log)
+    log, meter = open_log(run, judge_log), Meter()
     asked = ask_judge(outcomes, judge or "")
     requests = list(asked.values())
     if all(log.find(request.key) is not None for request in requests):
@@ -73,9 +84,10 @@ def _judge(
     else:
         endpoint = Endpoint.from_environment()
     with run.console.progress("judging") as progress:
-        received = complete(requests, endpoint, log, rules=run.settings.chat, on_progress=progress)
+        rules = run.settings.chat
+        received = complete(requests, endpoint, log, rules=rules, meter=meter, on_progress=progress)
     failed = sum(not reply.answered for reply in received)
-    return apply_judge(outcomes, dict(zip(asked, received, strict=True))), failed
+    return apply_judge(outcomes, dict(zip(asked, received, strict=True))), failed, meter.reused
 
 
 def _universe_report(scores: UniverseScores) -> dict[str, Any]:
@@ -115,6 +127,13 @@ def stages(run: Run, scored: Sequence[str], output: Path | None) -> None:
     from kina_build.jsonl import write_records
     from kina_build.scoring.universe.stages import compare_conditions
 
+    stage = run.stage(
+        "score",
+        inputs=[Path(given.partition("=")[2] or given) for given in scored],
+        outputs=[output] if output else [],
+        params={"task": "universe", "stages": [given.rpartition("=")[0] for given in scored]},
+        show=scoring_views.show_stages,
+    )
     compared = compare_conditions([row for given in scored for row in _read_condition(given)])
     models = [
         {"model": one.model, "items": one.items, "left_out": one.left_out}
@@ -124,7 +143,7 @@ def stages(run: Run, scored: Sequence[str], output: Path | None) -> None:
     ]
     if output is not None:
         write_records(output, models)
-    run.report({"task": "universe", "stages": models}, scoring_views.show_stages)
+    stage.finish({"task": "universe", "stages": models})
 
 
 def _read_condition(given: str) -> list[ConditionScore]:

@@ -9,6 +9,7 @@ import typer
 
 from kina_build.cli import options
 from kina_build.cli.command import Run, command
+from kina_build.cli.kept import tell_notes
 from kina_build.cli.support_adapters import ADAPTERS
 from kina_build.cli.support_choice import Choice, Method
 from kina_build.cli.support_judge import estimate
@@ -140,6 +141,8 @@ def support(
     parts and judge calls are made by the workers of a cluster, all of which must see the
     output's folder.
     """
+    from kina_build.dedup.reuse import Reuse
+
     choice = Choice(
         run=run,
         method=method,
@@ -162,6 +165,7 @@ def support(
         scale=scale,
         seed=seed,
         engine=run.engine_rules(engine, memory),
+        reuse=Reuse(run.force),
     )
     in_parts = is_folder(output)
     if not draw:
@@ -172,9 +176,11 @@ def support(
     stage = run.stage(
         "support",
         inputs=[path for path in (pool, anchors, compare, *choice.files()) if path],
-        outputs=[path for path in (output, save_ratings, details) if path],
+        outputs=[draw] if draw else [path for path in (output, save_ratings, details) if path],
         params=choice.params(),
-        show=show_support,
+        show=show_sheets if draw else show_support,
+        folders=[path for path in (draw, output if in_parts and not draw else None) if path],
+        kept=[path for path in (cache, choice.calls if choice.judges else None) if path],
     )
     if not (dry_run or draw) and stage.up_to_date():
         return
@@ -187,13 +193,21 @@ def support(
     targets = read_anchors(anchors)
     if in_parts and not (draw or dry_run):
         report, models = score_in_parts(choice, pool, targets, output)
-        stage.finish(report, packages=["numpy"], models=models)
+        tell_notes(run, choice.reuse)
+        stage.finish(
+            report,
+            packages=["numpy"],
+            models=models,
+            reused=choice.reuse.counts("parts", "vectors", "replies"),
+        )
         return
     items = read_pool(pool)
     if draw:
         from kina_build.cli.support_bank import draw_sheets
 
-        run.report(draw_sheets(choice, items, draw), show_sheets)
+        drawn = draw_sheets(choice, items, draw)
+        tell_notes(run, choice.reuse)
+        stage.finish(drawn)
         return
     if dry_run:
         run.report(estimate(choice, items, targets), show_estimate)
@@ -210,7 +224,13 @@ def support(
         report["compared"] = compare_support(outcome.matrix, read_support(compare))
     outcome.write_more()
     write_support(output, outcome.matrix)
-    stage.finish(report, packages=["numpy"], models=outcome.models)
+    tell_notes(run, choice.reuse)
+    stage.finish(
+        report,
+        packages=["numpy"],
+        models=outcome.models,
+        reused=choice.reuse.counts("vectors", "replies"),
+    )
 
 
 def register(app: typer.Typer) -> None:

@@ -77,6 +77,7 @@ def draw_sheets(choice: Choice, items: Sequence[Item], folder: Path) -> dict[str
     """Write items.csv and pairs.csv for people to label; return what was drawn."""
     import numpy as np
 
+    from kina_build.claims import make_folder
     from kina_build.support.embedding import item_text
     from kina_build.support.labels import ITEM_COLUMNS, PAIR_COLUMNS, draw_item_sheet, draw_pair_sheet
     from kina_build.tables import write_csv
@@ -87,6 +88,7 @@ def draw_sheets(choice: Choice, items: Sequence[Item], folder: Path) -> dict[str
     vectors = embed([item_text(item) for item in ordered])
     singles = draw_item_sheet(ordered, choice.rules, rng)
     pairs = draw_pair_sheet(ordered, vectors, choice.rules, rng)
+    make_folder(folder)
     write_csv(folder / "items.csv", ITEM_COLUMNS, singles)
     write_csv(folder / "pairs.csv", PAIR_COLUMNS, pairs)
     return {"items": len(singles), "pairs": len(pairs), "files": ["items.csv", "pairs.csv"]}

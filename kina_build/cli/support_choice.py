@@ -13,6 +13,7 @@ from kina_build.cli.command import Run
 
 if TYPE_CHECKING:
     from kina_build.config import EngineRules, SupportRules
+    from kina_build.dedup.reuse import Reuse
     from kina_build.support.matrix import SupportMatrix
 
 
@@ -50,6 +51,8 @@ class Choice:
     scale: int | None
     seed: int
     engine: EngineRules
+    reuse: Reuse
+    """Whether finished work may be taken over, and the count of what was."""
 
     @property
     def rules(self) -> SupportRules:

@@ -49,11 +49,11 @@ def asking(choice: Choice, label: str) -> Iterator[Ask]:
     Raises:
         ConfigError: no endpoint is set.
     """
-    from kina_build.chat import Endpoint, Meter, ReplyLog, fold_batches
+    from kina_build.chat import Endpoint, Meter
+    from kina_build.cli.kept import open_log
 
     endpoint = Endpoint.from_environment(choice.base_url)
-    log, meter = ReplyLog(choice.calls), Meter()
-    fold_batches(log)
+    log, meter = open_log(choice.run, choice.calls), Meter()
     caps = {"max_calls": choice.max_calls, "max_cost": choice.max_cost}
     rules = choice.run.settings.chat.model_copy(update={k: v for k, v in caps.items() if v is not None})
     try:
@@ -61,6 +61,7 @@ def asking(choice: Choice, label: str) -> Iterator[Ask]:
             ask = partial(complete, endpoint=endpoint, log=log, rules=rules, meter=meter)
             yield partial(ask, on_progress=on_progress)
     finally:
+        choice.reuse.replies += meter.reused
         choice.run.console.say(f"{meter.calls} calls made now; every reply is in {choice.calls}")
 
 
@@ -114,6 +115,8 @@ def estimate(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor]) -
     if choice.method != Method.judge:
         raise UsageError(f"--dry-run estimates calls; --method {choice.method.value} makes none")
     log = ReplyLog(choice.calls)
+    if choice.run.force:
+        log.set_aside()
     batches, report = plan(choice, items, anchors)
     calls = estimate_calls(
         batches, lambda key: log.find(key) is not None, choice.rules, choice.run.settings.chat

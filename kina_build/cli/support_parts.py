@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +13,7 @@ from kina_build.cli.support_choice import Choice, Method
 from kina_build.cli.support_vectors import embedder, refuse_unknown
 
 if TYPE_CHECKING:
+    from kina_build.dedup.reuse import Reuse
     from kina_build.items.model import Item
     from kina_build.progress import Progress
     from kina_build.support.anchors import Anchor
@@ -120,17 +121,36 @@ def _embed_parts(
         cache=choice.cache,
         rules=choice.rules,
         all_domains=choice.all_domains,
+        forced=choice.reuse.forced,
     )
     with choice.run.console.progress("embedding") as bar:
         if run is None:
             progress = _Progress(bar, dealt.count, len(dealt.paths))
             embed = embedder(choice, encoder, progress.within)
             make = partial(embeddingparts.make_embedding_part, embed_texts=embed)
-            parts, fresh = make_parts(plan, make, output, on_progress=progress.between)
+            parts, fresh = make_parts(plan, make, output, on_progress=progress.between, reuse=choice.reuse)
         else:
             anew = embeddingparts.make_embedding_part_anew
-            parts, fresh = make_parts(plan, anew, output, run=run, on_progress=_of(bar, dealt))
+            parts, fresh = make_parts(
+                plan,
+                anew,
+                output,
+                run=_counted(run, choice.reuse),
+                on_progress=_of(bar, dealt),
+                reuse=choice.reuse,
+            )
     return _Made(parts, fresh, dealt.domains), {choice.encoder: encoder.revision}
+
+
+def _counted(run: Callable[..., Iterable[Any]], reuse: Reuse) -> Spread[Any]:
+    """Add up what the workers of a cluster took over."""
+
+    def spread(make: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
+        for taken in run(make, jobs):
+            reuse.add(taken)
+            yield taken
+
+    return spread
 
 
 def _lay_parts(
@@ -154,7 +174,12 @@ def _lay_parts(
     plan = ratingparts.plan_ratings(dealt, anchors, choice.ratings, rules=choice.rules)
     with choice.run.console.progress("parts") as bar:
         parts, fresh = make_parts(
-            plan, ratingparts.make_rating_part, output, run=run or map, on_progress=_of(bar, dealt)
+            plan,
+            ratingparts.make_rating_part,
+            output,
+            run=run or map,
+            on_progress=_of(bar, dealt),
+            reuse=choice.reuse,
         )
     return _Made(parts, fresh, dealt.domains)
 

@@ -32,7 +32,9 @@ def embedder(choice: Choice, encoder: Encoder, on_progress: Progress) -> Embed:
     from kina_build.dedup.embedding import embed
     from kina_build.dedup.vectorcache import default_cache
 
-    return lambda texts: embed(texts, encoder, choice.cache or default_cache(), on_progress)
+    return lambda texts: embed(
+        texts, encoder, choice.cache or default_cache(), on_progress, reuse=choice.reuse
+    )
 
 
 def refuse_unknown(texts: Sequence[str], encoder: Encoder, choice: Choice) -> None:

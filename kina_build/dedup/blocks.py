@@ -9,7 +9,6 @@ not done again. Which pairs are found depends on the vectors alone, not on the b
 from __future__ import annotations
 
 import hashlib
-import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
+from kina_build.dedup.reuse import Reuse
 from kina_build.dedup.scan import (
     Block,
     Pairs,
@@ -34,12 +34,16 @@ from kina_build.dedup.scan import (
     one_thread_each,
 )
 from kina_build.dedup.vectorfiles import VectorFiles, write_vectors
-from kina_build.errors import ConfigError
+from kina_build.errors import ConfigError, InputError
 from kina_build.jsonl import writing
 from kina_build.progress import Progress, silent
+from kina_build.rows.npz import look_at, read_arrays
 
 WORKING_BYTES = 64_000_000
 """What one part takes beside its rows: a tile, its candidates and their vectors."""
+
+FORM = 2
+"""Changes when what is found in a part, or how it is kept, does."""
 
 PART_BYTES = 500_000_000
 """Memory of one part unless the caller knows better."""
@@ -62,6 +66,21 @@ class BlockPair:
     output: Path
     """Where its pairs are kept."""
 
+    @property
+    def identity(self) -> str:
+        """Tell it apart from every other part: what the rows are, the threshold, and which blocks."""
+        return f"{FORM} {self.output.parent.name} {self.output.name}"
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """What became of one part."""
+
+    count: int
+    """Pairs found."""
+    kept: bool
+    """Whether they were found by an earlier run."""
+
 
 def pairs_in_files(
     vectors: VectorFiles,
@@ -72,6 +91,7 @@ def pairs_in_files(
     folder: Path,
     part_bytes: int = PART_BYTES,
     run: Run = map,
+    reuse: Reuse | None = None,
 ) -> Pairs:
     """Find what `scan.pairs_above` finds, two blocks of rows in memory at a time.
 
@@ -83,6 +103,7 @@ def pairs_in_files(
         folder: where finished parts are kept; a run that was stopped goes on from them.
         part_bytes: memory one part may take.
         run: where the parts run.
+        reuse: told how many parts were finished before.
 
     Raises:
         InputError: a row that is not of length 1, or files that cannot be read.
@@ -96,10 +117,12 @@ def pairs_in_files(
         place, axes = prepare(vectors, threshold, folder, rules, rows)
         parts = partial(cut, vectors, rows, threshold=threshold, rules=rules, place=place, axes=axes)
         for done, found in enumerate(run(scan_block_pair, parts()), start=1):
-            count += found
+            count += found.count
+            if reuse:
+                reuse.blocks += found.kept
             check_count(count, threshold, rules)
             on_progress(done, total)
-    return joined([read_pairs(part.output) for part in parts()])
+    return joined([read_pairs(part) for part in parts()])
 
 
 def rows_a_block(dimension: int, part_bytes: int, rules: DedupRules = DedupRules()) -> int:
@@ -155,22 +178,45 @@ def cut(
         yield BlockPair(left, right, axes, threshold, rules, place / f"{one}-{other}.npz")
 
 
-def scan_block_pair(part: BlockPair) -> int:
-    """Find the pairs of one part, keep them in its file, and return how many; done already: only count."""
-    with suppress(FileNotFoundError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return len(read_pairs(part.output))
+def scan_block_pair(part: BlockPair) -> Scanned:
+    """Find the pairs of one part and keep them in its file; done already and unchanged: only count."""
+    with suppress(InputError):
+        return Scanned(len(read_pairs(part)), kept=True)
     left = _block(part, *part.left)
     right = left if part.left == part.right else _block(part, *part.right)
     pairs = compare_blocks(left, right, part.threshold, part.rules)
+    part.output.parent.mkdir(parents=True, exist_ok=True)
     with writing(part.output) as out:
-        np.savez(out, left=pairs.left, right=pairs.right, cosines=pairs.cosines)
-    return len(pairs)
+        np.savez(
+            out,
+            left=pairs.left,
+            right=pairs.right,
+            cosines=pairs.cosines,
+            digest=_digest(part.identity, pairs),
+        )
+    return Scanned(len(pairs), kept=False)
 
 
-def read_pairs(path: Path) -> Pairs:
-    """Read the pairs of a finished part."""
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-        return Pairs(stored["left"], stored["right"], stored["cosines"])
+def read_pairs(part: BlockPair) -> Pairs:
+    """Read the pairs of a finished part.
+
+    Raises:
+        InputError: there are none, or they are not what was written for this part.
+    """
+    stored = look_at(part.output, ("left", "right", "cosines", "digest"))
+    left, right, cosines, digest = read_arrays(list(stored.values()))
+    pairs = Pairs(left, right, cosines)
+    if not np.array_equal(digest, _digest(part.identity, pairs)):
+        raise InputError(f"{part.output}: its pairs were changed since they were found", hint="run again")
+    return pairs
+
+
+def _digest(identity: str, pairs: Pairs) -> NDArray[np.uint8]:
+    total = hashlib.sha256(identity.encode())
+    for values in (pairs.left, pairs.right, pairs.cosines):
+        total.update(f"\n{values.dtype.str} {values.shape}\n".encode())
+        total.update(values.tobytes())
+    return np.frombuffer(total.digest(), dtype=np.uint8)
 
 
 def _block(part: BlockPair, start: int, rows: VectorFiles) -> Block:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerp
 from kina_build.dedup.neighbours import find_across
 from kina_build.dedup.ngrams import Overlap, find_overlaps
 from kina_build.dedup.records import Contamination, Finding, Hit
+from kina_build.dedup.reuse import Reuse
 from kina_build.dedup.verdict import Verdict, judge
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
@@ -47,6 +49,7 @@ def find_contamination(
     *,
     cache: Path | None = None,
     on_progress: Progress = silent,
+    reuse: Reuse | None = None,
 ) -> Contamination:
     """Find what of a pool stands in other corpora.
 
@@ -57,6 +60,7 @@ def find_contamination(
         rules: threshold and limits.
         cache: file of kept vectors.
         on_progress: told (texts encoded, texts to encode), corpus by corpus.
+        reuse: whether kept vectors may be used, and the count of those that were.
 
     Raises:
         InputError: an id of the pool stands twice.
@@ -64,7 +68,10 @@ def find_contamination(
     """
     check_ids(pool)
     items = tuple(sorted(pool, key=lambda item: item.item_id))
-    vectorise = _vectoriser(encoder, rules, cache, on_progress) if encoder else None
+    vectorise = None
+    if encoder:
+        encoding = partial(embed, encoder=encoder, cache=cache, on_progress=on_progress, reuse=reuse)
+        vectorise = _vectoriser(encoder, rules, encoding)
     hits: list[Hit] = []
     recalls = [1.0]
     for name, corpus in sorted(corpora.items()):
@@ -92,10 +99,10 @@ def find_contamination(
     )
 
 
-def _vectoriser(encoder: Encoder, rules: DedupRules, cache: Path | None, on_progress: Progress) -> Vectorise:
+def _vectoriser(encoder: Encoder, rules: DedupRules, encoding: Vectorise) -> Vectorise:
     def vectorise(texts: Sequence[str]) -> Vectors:
         check_known(texts, encoder, rules)
-        return embed(texts, encoder, cache, on_progress)
+        return encoding(texts)
 
     return vectorise
 

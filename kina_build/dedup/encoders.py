@@ -42,6 +42,15 @@ class Tokenising(Protocol):
         """Count (unknown tokens, all tokens) of some texts."""
 
 
+@runtime_checkable
+class Configured(Protocol):
+    """An encoder that can say what shapes its vectors beside its weights."""
+
+    @property
+    def configuration(self) -> str:
+        """Identify length limit, pooling, prompts and tokenizer."""
+
+
 @dataclass(frozen=True)
 class SentenceEncoder:
     """A sentence-transformers model."""
@@ -51,6 +60,7 @@ class SentenceEncoder:
     dimension: int
     batch: int
     model: Any
+    configuration: str
 
     def encode(self, texts: Sequence[str], on_progress: Progress = silent) -> Vectors:
         """Encode texts in batches of like length, so that little padding is computed."""
@@ -87,6 +97,7 @@ class UniversalEncoder:
     batch: int
     model: Any
     tokenizer: Any
+    configuration: str
 
     def encode(self, texts: Sequence[str], on_progress: Progress = silent) -> Vectors:
         """Encode texts batch by batch."""

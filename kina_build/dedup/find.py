@@ -20,6 +20,7 @@ from kina_build.dedup.evidence import Evidence, compare
 from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, item_text, read_item
 from kina_build.dedup.overrides import Decided, Override, resolve_overrides
 from kina_build.dedup.records import Dropped, DuplicatePair, Duplicates, Held
+from kina_build.dedup.reuse import Reuse
 from kina_build.dedup.scan import Pairs, pairs_above
 from kina_build.dedup.vectorfiles import VectorSet
 from kina_build.dedup.verdict import Verdict, judge
@@ -54,6 +55,7 @@ def read_corpus(
     files: Path | None = None,
     memory: Callable[[int], float] = lambda _: math.inf,
     on_progress: Progress = silent,
+    reuse: Reuse | None = None,
 ) -> Corpus:
     """Fold and encode items.
 
@@ -65,6 +67,7 @@ def read_corpus(
         files: folder for vectors that are too many for memory; None keeps all in memory.
         memory: tells, when the items have been read, how many bytes vectors of a dimension may take.
         on_progress: told (texts encoded, texts to encode).
+        reuse: whether kept vectors may be used, and the count of those that were.
 
     Raises:
         InputError: an id stands twice.
@@ -81,9 +84,9 @@ def read_corpus(
     rate = check_known(texts, encoder, rules)
     vectors: VectorSet
     if files and len(texts) * bytes_a_row(encoder.dimension, rules) > memory(encoder.dimension):
-        vectors = embed_to_files(texts, encoder, files, cache, on_progress)
+        vectors = embed_to_files(texts, encoder, files, cache, on_progress, reuse=reuse)
     else:
-        vectors = embed(texts, encoder, cache, on_progress)
+        vectors = embed(texts, encoder, cache, on_progress, reuse=reuse)
     return Corpus(ordered, readings, common, vectors, encoder.name, encoder.revision, round(rate, 4))
 
 

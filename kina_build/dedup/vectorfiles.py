@@ -122,7 +122,8 @@ def open_vectors(paths: Sequence[Path]) -> VectorFiles:
 
 
 def write_vectors(path: Path, vectors: Vectors) -> None:
-    """Write rows as one .npy file that appears whole or not at all."""
+    """Write rows as one .npy file that appears whole or not at all, in a work folder that is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     with writing(path) as out:
         np.save(out, np.ascontiguousarray(vectors, dtype="<f4"))
 

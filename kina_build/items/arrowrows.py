@@ -6,6 +6,7 @@ import datetime as dt
 import io
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from kina_build.items.rawfile import RawFile, RawRow
 from kina_build.items.reject import Reject, RowRefused
 
 DATA_SUFFIXES = (".parquet", ".arrow", ".jsonl", ".ndjson", ".json", ".csv", ".tsv")
+MOST_ROWS = 20_000_000
+"""Rows of one file read at once: each takes a kilobyte or more as an item."""
 BOOKKEEPING = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"}
 """Files of a dataset folder that hold no rows."""
 
@@ -40,13 +43,12 @@ def read_parquet(raw: bytes, name: str) -> RawFile:
     Raises:
         InputError: the bytes are not Parquet.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        return _to_raw(pq.read_table(io.BytesIO(raw)), name, "parquet")
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{name}: not a readable Parquet file: {_first_line(error)}") from None
+    with reading_columns(name, "Parquet"):
+        file = pq.ParquetFile(io.BytesIO(raw))
+        check_rows(file.metadata.num_rows, name)
+        return _to_raw(file.read(), name, "parquet")
 
 
 def read_arrow(raw: bytes, name: str) -> RawFile:
@@ -57,14 +59,54 @@ def read_arrow(raw: bytes, name: str) -> RawFile:
     """
     import pyarrow as pa
 
-    try:
+    with reading_columns(name, "Arrow"):
         opener = pa.ipc.open_file if raw.startswith(b"ARROW1") else pa.ipc.open_stream
         return _to_raw(opener(pa.BufferReader(raw)).read_all(), name, "arrow")
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{name}: not a readable Arrow file: {_first_line(error)}") from None
+
+
+@contextmanager
+def reading_columns(name: str, kind: str) -> Iterator[None]:
+    """Turn what pyarrow raises on a damaged or odd file into one line.
+
+    Raises:
+        InputError: the file is damaged, of another kind, too large, or holds values out of all ranges.
+    """
+    import pyarrow as pa
+
+    try:
+        yield
+    except MemoryError:
+        raise InputError(
+            f"{name}: says to hold more than this machine's memory", hint="give its rows in several files"
+        ) from None
+    except (pa.ArrowException, OSError, ValueError, ArithmeticError, LookupError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise InputError(
+                f"{name}: no such file", hint="check the path and the folder you are in"
+            ) from None
+        raise InputError(f"{name}: not a readable {kind} file: {_first_line(error)}") from None
+
+
+def check_rows(rows: int, name: str) -> None:
+    """Refuse a file that says to hold more rows than can be read at once: a few bytes can say so.
+
+    Raises:
+        InputError: it does.
+    """
+    if rows > MOST_ROWS:
+        raise InputError(
+            f"{name}: says to hold {rows:,} rows; at most {MOST_ROWS:,} are read at once",
+            hint="give its rows in several files",
+        )
 
 
 def _to_raw(table: Any, name: str, kind: str) -> RawFile:
+    columns = list(table.column_names)
+    if len(set(columns)) < len(columns):
+        twice = next(column for column in columns if columns.count(column) > 1)
+        raise InputError(f"{name}: column {twice!r} stands more than once")
+    check_rows(table.num_rows, name)
+    table.validate(full=True)  # a damaged file can point outside of itself
     rows: list[RawRow] = []
     rejects: list[Reject] = []
     for number, values in enumerate(table.to_pylist(), start=1):
@@ -72,7 +114,7 @@ def _to_raw(table: Any, name: str, kind: str) -> RawFile:
             rows.append(RawRow(number, {key: plain(value) for key, value in values.items()}))
         except RowRefused as fault:
             rejects.append(fault.at(name, number))
-    return RawFile(name, tuple(rows), tuple(rejects), {"format": kind, "columns": list(table.column_names)})
+    return RawFile(name, tuple(rows), tuple(rejects), {"format": kind, "columns": columns})
 
 
 def plain(value: Any) -> Any:

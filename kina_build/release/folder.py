@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kina_build.claims import open_part_folder
 from kina_build.errors import InputError, UsageError
+from kina_build.folders import replace_folder
 from kina_build.jsonl import read_document, read_records, read_text
 from kina_build.manifest import digest
 from kina_build.release.names import RECORD, SUMS, rows_file
@@ -31,19 +31,13 @@ def writing_folder(target: Path) -> Iterator[Path]:
     """
     check_target(target)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
+        with open_part_folder(target) as part:
+            yield part
+            part.chmod(0o755)
+            _sync(part)
+            replace_folder(part, target)
     except OSError as error:
         raise InputError(f"{target}: cannot write: {error.strerror or error}") from None
-    try:
-        yield part
-        part.chmod(0o755)
-        _sync(part)
-        _replace(part, target)
-    except OSError as error:
-        raise InputError(f"{target}: cannot write: {error.strerror or error}") from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def check_target(target: Path) -> None:
@@ -54,8 +48,13 @@ def check_target(target: Path) -> None:
     """
     if target.is_file():
         raise UsageError(f"{target}: is a file, not a folder", hint="give a folder with -o")
-    if target.is_dir() and any(target.iterdir()) and not (target / RECORD).exists():
-        raise UsageError(f"{target}: holds something else than a release", hint="give a new folder with -o")
+    if not target.is_dir() or not any(target.iterdir()):
+        return
+    strange = "" if (target / RECORD).exists() else min(path.name for path in target.iterdir())
+    if strange := strange or _stranger(target):
+        raise UsageError(
+            f"{target}: holds something else than a release ({strange})", hint="give a new folder with -o"
+        )
 
 
 def read_release(folder: Path) -> Past:
@@ -113,20 +112,12 @@ def sum_faults(folder: Path) -> list[str]:
     return faults
 
 
-def _replace(part: Path, target: Path) -> None:
-    if not target.is_dir():
-        part.rename(target)
-        return
-    # a folder cannot be renamed over a full one: step aside, step in, clear away
-    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
-    target.rename(old / "release")
-    try:
-        part.rename(target)
-    except OSError:
-        (old / "release").rename(target)
-        raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
+def _stranger(folder: Path) -> str:
+    """Name a file of a release folder that its sums do not list: replacing the folder would lose it."""
+    sums = folder / SUMS
+    text = sums.read_text(encoding="utf-8", errors="replace") if sums.is_file() else ""
+    listed = {line.partition("  ")[2] for line in text.splitlines()}
+    return next((name for file in files(folder) if (name := str(file.relative_to(folder))) not in listed), "")
 
 
 def _sync(folder: Path) -> None:

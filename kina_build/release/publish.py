@@ -34,6 +34,7 @@ def publish(release: Release, target: Path, past: Past | None = None) -> None:
         data = [file.relative_to(folder).as_posix() for file in files(folder)]
         write_document(folder / CROISSANT, describe_release(release.record, folder, data, names))
         for name, text in harness_files(release.record).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             write_text(folder / name, text)
         if past and release.difference:
             rows_moved = {split: row_map(past.rows.get(split, ()), kept) for split, kept in rows.items()}
@@ -45,6 +46,8 @@ def publish(release: Release, target: Path, past: Past | None = None) -> None:
 
 
 def publish_answers(release: Release, target: Path) -> None:
-    """Write the answers of the private splits to one file, outside the release folder."""
+    """Write the answers of the private splits to one file for its owner only, outside the release folder."""
     private = [split for split, count in release.record.counts.items() if count.private]
-    write_records(target, (take_answer(to_row(i)) for split in private for i in release.items[split]))
+    write_records(
+        target, (take_answer(to_row(i)) for split in private for i in release.items[split]), private=True
+    )

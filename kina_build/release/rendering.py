@@ -7,6 +7,8 @@ from typing import Any
 
 import jinja2
 
+from kina_build.escapes import in_markdown
+
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.PackageLoader("kina_build.release"),
     undefined=jinja2.StrictUndefined,
@@ -18,13 +20,8 @@ ENVIRONMENT = jinja2.Environment(
 
 
 def tell(counts: Mapping[str, int]) -> str:
-    """Write counts as "A 12, B 9"; a blank name is "none given"."""
-    return ", ".join(f"{name or 'none given'} {count}" for name, count in counts.items())
-
-
-def cell(text: str) -> str:
-    """Write a text so that it stays in one cell of a Markdown table."""
-    return " ".join(text.split()).replace("|", "\\|")
+    """Write counts as "A 12, B 9" in Markdown; a blank name is "none given"."""
+    return ", ".join(f"{in_markdown(name) or 'none given'} {count}" for name, count in counts.items())
 
 
 def figure(number: float) -> str:
@@ -32,7 +29,7 @@ def figure(number: float) -> str:
     return f"{number:.4g}"
 
 
-ENVIRONMENT.filters.update(told=tell, cell=cell, figure=figure)
+ENVIRONMENT.filters.update(told=tell, markdown=in_markdown, figure=figure)
 
 
 def render(template: str, **values: Any) -> str:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from kina_build.errors import InputError
+from kina_build.items.arrowrows import check_rows, reading_columns
 from kina_build.items.model import Item
-from kina_build.jsonl import writing
+from kina_build.jsonl import describe, writing
 from kina_build.release.names import parquet_file, rows_file
 from kina_build.release.rows import Row, to_kina
 
@@ -69,15 +70,16 @@ def read_parquet(path: Path) -> list[Row]:
     Raises:
         InputError: missing file, or not rows of a release.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    with reading_columns(str(path), "Parquet"):
+        file = pq.ParquetFile(path)
+        check_rows(file.metadata.num_rows, str(path))
+        rows = file.read().to_pylist()
     try:
-        return [Row.model_validate(row) for row in pq.ParquetFile(path).read().to_pylist()]
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except (pa.ArrowException, ValidationError, OSError) as error:
-        raise InputError(f"{path}: not rows of a release: {error}") from None
+        return [Row.model_validate(row) for row in rows]
+    except ValidationError as error:
+        raise InputError(f"{path}: not rows of a release: {describe(error)[0]}") from None
 
 
 def to_table(columns: Mapping[str, Sequence[Any]]) -> pa.Table:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from kina_build.claims import make_folder
 from kina_build.errors import UsageError
 from kina_build.jsonl import write_text
 
@@ -23,6 +24,7 @@ def write_site(target: Path, site: Mapping[str, str]) -> None:
         InputError: the place cannot be written.
     """
     check_target(target)
+    make_folder(target)
     for name, html in site.items():
         write_text(target / name, html)
     for page in target.glob("*.html"):

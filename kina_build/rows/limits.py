@@ -17,3 +17,7 @@ class IntakeRules(BaseModel):
     """Lists and objects that may stand inside each other in one JSON value."""
     cell_characters: int = Field(16_777_216, ge=1)
     """Characters of one cell of a CSV file."""
+    npz_bytes: int = Field(16_000_000_000, ge=1)
+    """Bytes that the arrays of one .npz file may take which are read whole, however much memory is free."""
+    npz_value_bytes: int = Field(16_384, ge=1)
+    """Bytes of one value of an array, such as the longest id of a column: a column is as wide as that."""

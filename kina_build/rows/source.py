@@ -14,10 +14,11 @@ import stat
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from pydantic import BaseModel, ConfigDict
 
@@ -100,6 +101,11 @@ def set_limits(limits: IntakeRules) -> None:
 def limits() -> IntakeRules:
     """Return the limits in force."""
     return _reading.limits
+
+
+def each(paths: Path | Sequence[Path]) -> Sequence[Path]:
+    """Return paths as a sequence, also one path alone."""
+    return [paths] if isinstance(paths, Path) else paths
 
 
 def is_stream(path: Path) -> bool:
@@ -206,18 +212,18 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
 
 def _read(path: Path) -> bytes:
     with opened(path) as file:
-        return _within(str(path), file.read)
+        return _within(str(path), file)
 
 
 def _drain(path: Path) -> bytes:
-    return _within("-", sys.stdin.buffer.read) if path == STREAM else _read(path)
+    return _within("-", sys.stdin.buffer) if path == STREAM else _read(path)
 
 
-def _within(name: str, read: Callable[[int], bytes]) -> bytes:
+def _within(name: str, file: IO[bytes]) -> bytes:
     most = _reading.limits.file_bytes
     chunks: list[bytes] = []
     # read(n) sets n bytes aside before it reads the first one
-    while chunk := read(CHUNK_BYTES):
+    while chunk := file.read(CHUNK_BYTES):
         chunks.append(chunk)
         most -= len(chunk)
         if most < 0:
@@ -236,6 +242,6 @@ def _make(name: str, raw: bytes) -> Source:
 def _unpack(name: str, raw: bytes) -> bytes:
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
-            return _within(name, packed.read)
+            return _within(name, io.BufferedReader(packed))
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{name}: not a readable gzip file ({error})") from None

@@ -74,7 +74,7 @@ class LiveClient:
         """Ask once a name; later calls are served from memory."""
         if name not in self._seen:
             self._seen[name] = [
-                Candidate(hit["id"], hit.get("label", ""), hit.get("description", ""))
+                Candidate(str(hit["id"]), str(hit.get("label", "")), str(hit.get("description", "")))
                 for hit in self._ask(name)
             ]
         return self._seen[name]
@@ -93,11 +93,12 @@ class LiveClient:
             reply = httpx.get(
                 self.url, params=query, timeout=self.timeout_s, headers={"User-Agent": USER_AGENT}
             )
-            reply.raise_for_status()
-            hits: list[dict[str, Any]] = reply.json()["search"]
-        except (httpx.HTTPError, ValueError, KeyError) as error:
+            reply.raise_for_status()  # a redirect is not followed: it raises too
+            hits: list[dict[str, Any]] = [hit for hit in reply.json()["search"] if hit["id"]]
+        except (httpx.HTTPError, ValueError, LookupError, TypeError, RecursionError) as error:
+            why = str(error).replace("\n", ", ")
             raise InputError(
-                f"Wikidata did not answer the search for {name!r}: {error}",
+                f"Wikidata did not answer the search for {name!r}: {why}",
                 hint="try again later, or link from a table with --names",
             ) from None
         return hits

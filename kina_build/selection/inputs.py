@@ -11,6 +11,7 @@ from typing import Any
 
 from kina_build.errors import InputError, RowErrors, UsageError
 from kina_build.jsonl import canonical
+from kina_build.rows.source import each
 from kina_build.selection.labels import code_items
 from kina_build.selection.records import ConflictMode, Quota
 from kina_build.support.ids import Indices, encoded_slices
@@ -86,7 +87,7 @@ def read_conflicts(paths: Path | Sequence[Path]) -> tuple[Pair, ...]:
         InputError: neither.
         RowErrors: faulty rows.
     """
-    return sort_pairs(pair for path in _each(paths) for pair in _read_pairs(path))
+    return sort_pairs(pair for path in each(paths) for pair in _read_pairs(path))
 
 
 def _read_pairs(path: Path) -> list[Pair]:
@@ -129,7 +130,7 @@ def read_ids(paths: Path | Sequence[Path], option: str = "--exclude") -> frozens
         InputError: a file of another kind, or decisions, whose rows say both yes and no.
         RowErrors: rows without an item_id.
     """
-    return frozenset(item_id for path in _each(paths) for item_id in _read_ids(path, option))
+    return frozenset(item_id for path in each(paths) for item_id in _read_ids(path, option))
 
 
 def _read_ids(path: Path, option: str) -> list[str]:
@@ -163,10 +164,6 @@ DECIDES = frozenset({"decision", "verdict"})
 
 FINDS = frozenset({"rule", "severity"})
 """Fields of a finding of `kina check`."""
-
-
-def _each(paths: Path | Sequence[Path]) -> Sequence[Path]:
-    return [paths] if isinstance(paths, Path) else paths
 
 
 def check_names(inputs: Inputs) -> None:

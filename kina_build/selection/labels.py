@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.errors import InputError, RowErrors, RowFault
+from kina_build.items.arrowrows import reading_columns
 from kina_build.support.ids import Encoded, Ids, Indices, encode_ids, position_of
 from kina_build.tables import read_table
 
@@ -112,9 +113,10 @@ def read_labels(path: Path, *names: str) -> Mapping[str, str]:
 
 def _read_columns(path: Path, names: Sequence[str]) -> Labels:
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    try:
+    with reading_columns(str(path), "Parquet"):
         file = pq.ParquetFile(path)
         column = next((name for name in names if name in file.schema_arrow.names), None)
         if column is None or "item_id" not in file.schema_arrow.names:
@@ -126,6 +128,8 @@ def _read_columns(path: Path, names: Sequence[str]) -> Labels:
         ids, codes, row = [], [], 0
         for batch in file.iter_batches(BATCH_ROWS, columns=["item_id", column]):
             found = batch.column(0).cast(pa.binary()).to_pylist()
+            if pa.types.is_floating(batch.column(1).type) and pc.any(batch.column(1).is_nan()).as_py():
+                raise InputError(f"{path}: column {column} holds NaN, which is no label")
             labels = batch.column(1).cast(pa.string()).to_pylist()
             if None in found or None in labels:
                 gap = next(at for at, pair in enumerate(zip(found, labels, strict=True)) if None in pair)
@@ -133,8 +137,6 @@ def _read_columns(path: Path, names: Sequence[str]) -> Labels:
             ids.append(np.array(found, dtype=np.bytes_))
             codes.append(np.array([place.setdefault(label, len(place)) for label in labels], dtype=np.int32))
             row += len(found)
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path}: cannot be read as Parquet ({error})") from None
     if not row:
         raise InputError(f"{path}: no rows")
     return _in_order(path, np.concatenate(ids), np.concatenate(codes), list(place))

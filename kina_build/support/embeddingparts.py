@@ -11,6 +11,7 @@ from typing import Any
 from kina_build.config import DedupRules, SupportRules
 from kina_build.dedup.embedding import embed, load_encoder
 from kina_build.dedup.encoders import Encoder
+from kina_build.dedup.reuse import Reuse
 from kina_build.dedup.vectorcache import default_cache
 from kina_build.support.anchors import Anchor, domain_of
 from kina_build.support.embedding import Embed, item_text, support_by_embedding
@@ -37,6 +38,8 @@ class EmbeddingPart:
     """File of kept vectors; None: in the cache folder of whoever makes the part."""
     rules: SupportRules
     all_domains: bool
+    forced: bool = False
+    """Whether vectors that are kept may not be used."""
 
 
 def plan_embedding(
@@ -49,6 +52,7 @@ def plan_embedding(
     cache: Path | None,
     rules: SupportRules = SupportRules(),
     all_domains: bool = False,
+    forced: bool = False,
 ) -> Iterator[EmbeddingPart]:
     """List the parts that `make_embedding_part` makes beside the pool's parts.
 
@@ -61,6 +65,7 @@ def plan_embedding(
         cache: as EmbeddingPart.
         rules: floor and ceiling of cosines, weighting, scale.
         all_domains: as `support_by_embedding`.
+        forced: use no kept vectors.
     """
     numbers = ("scale", "cosine_floor", "cosine_ceiling", "weighting", "stratum_mass")
     shape = [
@@ -80,6 +85,7 @@ def plan_embedding(
             cache=cache and cache.absolute(),
             rules=rules,
             all_domains=all_domains,
+            forced=forced,
         )
 
 
@@ -97,10 +103,12 @@ def make_embedding_part(part: EmbeddingPart, embed_texts: Embed) -> None:
     write_part(part.path, matrix, part.digest)
 
 
-def make_embedding_part_anew(part: EmbeddingPart) -> None:
-    """Do the same in another process, which loads the encoder for its first part."""
-    encoder = _load_once(part.encoder, part.encoding)
-    make_embedding_part(part, lambda texts: embed(texts, encoder, part.cache or default_cache()))
+def make_embedding_part_anew(part: EmbeddingPart) -> Reuse:
+    """Do the same in another process, which loads the encoder for its first part; tell what it reused."""
+    encoder, reuse = _load_once(part.encoder, part.encoding), Reuse(part.forced)
+    cache = part.cache or default_cache()
+    make_embedding_part(part, lambda texts: embed(texts, encoder, cache, reuse=reuse))
+    return reuse
 
 
 _load_once: Callable[[str, DedupRules], Encoder] = lru_cache(maxsize=1)(load_encoder)

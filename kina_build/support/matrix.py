@@ -8,9 +8,8 @@ a pick.
 from __future__ import annotations
 
 import math
-import zipfile
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,8 @@ from numpy.typing import NDArray
 
 from kina_build.errors import InputError
 from kina_build.jsonl import writing
-from kina_build.support.ids import Ids, as_encoded, encode_ids, position_of
+from kina_build.rows.npz import Stored, look_at, read_arrays, read_blocks
+from kina_build.support.ids import Encoded, Ids, as_encoded, encode_ids, position_of
 
 SCALE = 1000
 """Levels a unit of score: a score is known to .001."""
@@ -32,6 +32,14 @@ WEIGHT_SUM = 1_000_000
 
 FINE_WEIGHT_SUM = 100_000_000
 """The same for weights that people bring with more digits; 2^53 still holds ten times the objective."""
+
+LARGEST_SUM = 2**53
+"""Largest objective, in integer steps, that float64 holds exactly too."""
+
+NAMES = ("item_ids", "anchor_ids", "scale", "weights", "weight_unit")
+"""Arrays of support.npz beside its levels."""
+
+HINT = "`kina support` writes it"
 
 
 @dataclass(frozen=True)
@@ -136,25 +144,114 @@ def write_support(path: Path, matrix: SupportMatrix) -> None:
 
 
 def read_support(path: Path) -> SupportMatrix:
-    """Read support.npz.
+    """Read support.npz into memory.
 
     Raises:
-        InputError: missing file, or not a support matrix.
+        InputError: missing file, not a sound support matrix, or one too large for memory.
     """
+    head = read_head(path)
+    check_levels(head)
+    (levels,) = read_arrays([head.levels])
+    matrix = head.matrix
+    return replace(matrix, item_ids=tuple(Ids(head.ids)), levels=np.ascontiguousarray(levels))
+
+
+@dataclass(frozen=True)
+class StoredSupport:
+    """All of a support.npz but its levels, which may be larger than memory."""
+
+    ids: Encoded
+    """Rising."""
+    matrix: SupportMatrix
+    """Without items."""
+    levels: Stored
+    """Of shape (items, anchors), whole numbers."""
+
+
+def read_head(path: Path, room_bytes: float = math.inf) -> StoredSupport:
+    """Read and check all of a support.npz but its levels.
+
+    Args:
+        path: the file.
+        room_bytes: memory that it may take.
+
+    Raises:
+        InputError: missing file, or not a sound support matrix.
+    """
+    stored = look_at(path, ("levels", *NAMES))
+    found = dict(zip(NAMES, read_arrays([stored[name] for name in NAMES], room_bytes), strict=True))
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            return SupportMatrix(
-                item_ids=tuple(Ids(as_encoded(stored["item_ids"]))),
-                anchor_ids=tuple(stored["anchor_ids"].tolist()),
-                levels=stored["levels"],
-                scale=int(stored["scale"]),
-                weights=stored["weights"],
-                weight_unit=int(stored["weight_unit"]),
+        ids, anchor_ids = _read_ids("item_ids", found), _read_ids("anchor_ids", found)
+        matrix = SupportMatrix(
+            item_ids=(),
+            anchor_ids=tuple(Ids(anchor_ids)),
+            levels=None,
+            scale=_read_scalar("scale", found),
+            weights=_read_weights(found["weights"], len(anchor_ids)),
+            weight_unit=_read_scalar("weight_unit", found),
+        )
+        _check_table(stored["levels"], (len(ids), len(anchor_ids)))
+        _check_sums(matrix)
+    except ValueError as error:
+        raise InputError(f"{path}: not a support matrix ({error})", hint=HINT) from None
+    return StoredSupport(ids, matrix, stored["levels"])
+
+
+def check_levels(head: StoredSupport) -> None:
+    """Read all levels once, a block at a time, and check that each is from 0 to the scale.
+
+    Raises:
+        InputError: one is not, or the file was damaged.
+    """
+    for block in read_blocks(head.levels):
+        if block.min() < 0 or block.max() > head.matrix.scale:
+            raise InputError(
+                f"{head.levels.path}: not a support matrix (a level is outside 0 to {head.matrix.scale})",
+                hint=HINT,
             )
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file", hint="`kina support` writes it") from None
-    except (KeyError, ValueError, OSError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: not a support matrix ({error})", hint="`kina support` writes it") from None
+
+
+def _read_ids(name: str, found: Mapping[str, NDArray[Any]]) -> Encoded:
+    stored = found[name]
+    if stored.ndim != 1 or stored.dtype.kind not in "US":
+        raise ValueError(f"{name}: not a row of texts")
+    ids = as_encoded(stored)
+    for _ in Ids(ids):  # each must be UTF-8
+        pass
+    if not (ids[1:] > ids[:-1]).all():
+        raise ValueError(f"{name}: not sorted, or one stands twice")
+    return ids
+
+
+def _read_scalar(name: str, found: Mapping[str, NDArray[Any]]) -> int:
+    stored = found[name]
+    if stored.shape != () or stored.dtype.kind not in "iu" or int(stored) < 1:
+        raise ValueError(f"{name}: not one whole number above 0")
+    return int(stored)
+
+
+def _read_weights(stored: NDArray[Any], count: int) -> NDArray[np.int64]:
+    if stored.shape != (count,) or stored.dtype.kind not in "iu":
+        raise ValueError("weights: not one whole number for each anchor")
+    if count and not 0 <= int(stored.min()) <= int(stored.max()) <= LARGEST_SUM:
+        raise ValueError("weights: one is below 0 or too large")
+    return stored.astype(np.int64)
+
+
+def _check_table(levels: Stored, shape: tuple[int, int]) -> None:
+    if levels.shape != shape:
+        raise ValueError(
+            f"levels: of shape {levels.shape}, but there are {shape[0]} items x {shape[1]} anchors"
+        )
+    if levels.dtype.kind not in "iu" or not levels.dtype.isnative:
+        raise ValueError(
+            f"levels: of type {levels.dtype}, not whole numbers in this machine's order of bytes"
+        )
+
+
+def _check_sums(matrix: SupportMatrix) -> None:
+    if sum(matrix.weights.tolist()) * matrix.scale > LARGEST_SUM:
+        raise ValueError("weights and scale are too large for exact sums")
 
 
 def _check_unique(name: str, ids: Sequence[str]) -> None:

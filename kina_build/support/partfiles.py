@@ -2,7 +2,7 @@
 
 Parts are made in a work folder beside the target, which takes the target's place once all
 are there. A part is made again only if something that shaped it changed: a digest of that
-lies beside it.
+lies beside it, with one of its content, which tells a part that was changed since.
 """
 
 from __future__ import annotations
@@ -13,13 +13,22 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from kina_build import __version__
+from kina_build.dedup.reuse import Reuse
 from kina_build.errors import InputError, UsageError
-from kina_build.jsonl import canonical, read_text, write_text
+from kina_build.folders import recover_folder, replace_folder
+from kina_build.jsonl import canonical, write_text
 from kina_build.progress import Progress, silent
 from kina_build.support.matrix import SupportMatrix, read_support, write_support
+
+State = Literal["finished", "changed", "unsealed", "other"]
+"""Of a part: as it was written; changed since; without a digest of its content; made from something else."""
+NOTES: dict[State, str] = {
+    "changed": "was changed since it was written; it is made anew",
+    "unsealed": "an older version wrote no digest of its content; it is made anew",
+}
 
 PART = re.compile(r"part-\d{5,}\.(npz|digest)")
 
@@ -48,6 +57,7 @@ def make_parts(
     *,
     run: Spread[Job] = map,
     on_progress: Progress = silent,
+    reuse: Reuse | None = None,
 ) -> tuple[int, int]:
     """Make the parts that are not there yet, and put all in the target's place.
 
@@ -57,6 +67,7 @@ def make_parts(
         target: the folder.
         run: where.
         on_progress: told (parts there, parts begun) after each that was made.
+        reuse: whether finished parts may be taken over, and the count of those that were.
 
     Returns:
         How many parts there are, and how many of them were made now.
@@ -65,14 +76,16 @@ def make_parts(
         UsageError: the target holds something else than parts.
         InputError: a part cannot be written.
     """
+    recover_folder(target)
     check_folder(target)
+    reuse = reuse or Reuse()
     paths: list[Path] = []
     kept: list[Path] = []
 
     def missing() -> Iterator[Job]:
         for job in jobs:
             paths.append(job.path)
-            if is_finished(job.path, job.digest) or take_over(job.path, job.digest, target):
+            if not reuse.forced and _is_there(job, target, reuse):
                 kept.append(job.path)
             else:
                 yield job
@@ -81,7 +94,19 @@ def make_parts(
     for made, _ in enumerate(run(make, missing()), start=1):
         on_progress(len(kept) + made, len(paths))
     finish_folder(target, paths)
+    reuse.parts += len(kept)
     return len(paths), made
+
+
+def _is_there(job: PartJob, target: Path, reuse: Reuse) -> bool:
+    """Tell whether a part is finished and as it was written, here or in an earlier result."""
+    for place in (job.path, target / job.path.name):
+        state = find_state(place, job.digest)
+        if state == "finished":
+            return place == job.path or take_over(place, job.path)
+        if state in NOTES:
+            reuse.note(f"{target.name}/{place.name}: {NOTES[state]}")
+    return False
 
 
 def part_name(number: int) -> str:
@@ -119,32 +144,44 @@ def work_folder(target: Path) -> Path:
     return target.with_name(f"{target.name}.work")
 
 
-def is_finished(path: Path, digest: str) -> bool:
-    """Tell whether a part is there and made from what the digest stands for."""
-    beside = path.with_suffix(".digest")
-    return path.exists() and beside.exists() and read_text(beside).strip() == digest
+def find_state(path: Path, digest: str) -> State:
+    """Tell whether a part is there, made from what the digest stands for, and as it was written."""
+    try:
+        seal = path.with_suffix(".digest").read_bytes().split()
+        if seal[:1] != [digest.encode()] or not path.is_file():
+            return "other"
+        if len(seal) == 1:
+            return "unsealed"
+        return "finished" if seal[1:] == [_hash_file(path).encode()] else "changed"
+    except FileNotFoundError:
+        return "other"
+    except OSError as error:
+        raise InputError(f"{path}: cannot read: {error.strerror or error}") from None
 
 
 def write_part(path: Path, matrix: SupportMatrix, digest: str) -> None:
-    """Write a part, and then beside it the digest that says it is whole."""
+    """Write a part, and then beside it the digests of what it is made from and of its content."""
     path.with_suffix(".digest").unlink(missing_ok=True)
     write_support(path, matrix)
-    write_text(path.with_suffix(".digest"), digest + "\n")
+    write_text(path.with_suffix(".digest"), f"{digest} {_hash_file(path)}\n")
 
 
-def take_over(path: Path, digest: str, target: Path) -> bool:
-    """Take a part from an earlier result at the target if it would only be made again."""
-    old = target / path.name
-    if not is_finished(old, digest):
-        return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for name in (path.name, path.with_suffix(".digest").name):
-        (path.parent / name).unlink(missing_ok=True)
+def take_over(old: Path, new: Path) -> bool:
+    """Take a finished part from an earlier result."""
+    new.parent.mkdir(parents=True, exist_ok=True)
+    for suffix in (".npz", ".digest"):
+        source, target = old.with_suffix(suffix), new.with_suffix(suffix)
+        target.unlink(missing_ok=True)
         try:
-            os.link(target / name, path.parent / name)
+            os.link(source, target)
         except OSError:  # a file system without links
-            shutil.copyfile(target / name, path.parent / name)
+            shutil.copyfile(source, target)
     return True
+
+
+def _hash_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def finish_folder(target: Path, paths: Sequence[Path]) -> None:
@@ -153,20 +190,15 @@ def finish_folder(target: Path, paths: Sequence[Path]) -> None:
     Raises:
         InputError: the place cannot be written.
     """
-    work, old = work_folder(target), target.with_name(f"{target.name}.old")
+    work = work_folder(target)
     kept = {name for path in paths for name in (path.name, path.with_suffix(".digest").name)}
     try:
         for stray in work.iterdir():
             if stray.name not in kept:
                 stray.unlink()
-        shutil.rmtree(old, ignore_errors=True)
-        if target.is_dir():
-            # a folder cannot be renamed over a full one
-            target.rename(old)
-        work.rename(target)
+        replace_folder(work, target)
     except OSError as error:
         raise InputError(f"{target}: cannot write: {error.strerror or error}") from None
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def read_parts(folder: Path) -> Iterator[SupportMatrix]:

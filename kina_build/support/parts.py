@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import itertools
 import math
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from kina_build.errors import InputError, Refusal
-from kina_build.support.ids import Encoded, Ids, Indices, as_encoded, take_ids
-from kina_build.support.matrix import SupportMatrix, read_support
+from kina_build.support.ids import Encoded, Ids, Indices, take_ids
+from kina_build.support.matrix import StoredSupport, SupportMatrix, check_levels, read_head, read_support
 from kina_build.support.pieces import CHUNK_BYTES, PartedLevels, Piece
 
 HINT = "`kina support -o FOLDER/` writes parts"
@@ -43,7 +41,7 @@ def open_support(path: Path, memory_mb: int, *, shared: bool = False) -> Support
         Refusal: even what must be held for each item does not fit.
     """
     files = _files(path)
-    heads = [_read_head(file) for file in files]
+    heads = [_read_head(file, memory_mb) for file in files]
     _check_alike(heads)
     size = sum(head.piece.count * head.piece.shape[1] * np.dtype(head.piece.dtype).itemsize for head in heads)
     held = BASE_BYTES + ITEM_BYTES * sum(head.piece.count for head in heads)
@@ -56,6 +54,8 @@ def open_support(path: Path, memory_mb: int, *, shared: bool = False) -> Support
     fits = held + size <= memory_mb * 1_000_000
     if fits and not shared and len(files) == 1:
         return read_support(files[0])
+    for head in heads:  # what is mapped is not checked again: neither its checksum nor its range
+        check_levels(head.stored)
     ids, whole = _number(heads)
     pieces = [piece for one in whole for piece in one.cut()]
     levels = PartedLevels(pieces, len(ids), keep_pages=fits and shared)
@@ -80,12 +80,20 @@ def slices(matrix: SupportMatrix) -> Iterator[slice]:
 
 @dataclass(frozen=True)
 class _Head:
-    """All of a part but its levels."""
+    """All of a part but its levels, and where these lie."""
 
-    ids: Encoded
-    matrix: SupportMatrix
-    """Without items."""
+    stored: StoredSupport
     piece: Piece
+
+    @property
+    def ids(self) -> Encoded:
+        """Return its item ids, rising."""
+        return self.stored.ids
+
+    @property
+    def matrix(self) -> SupportMatrix:
+        """Return its anchors, weights and scale, without items."""
+        return self.stored.matrix
 
 
 def _files(path: Path) -> list[Path]:
@@ -97,49 +105,15 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-def _read_head(path: Path) -> _Head:
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            matrix = SupportMatrix(
-                item_ids=(),
-                anchor_ids=tuple(stored["anchor_ids"].tolist()),
-                levels=None,
-                scale=int(stored["scale"]),
-                weights=stored["weights"],
-                weight_unit=int(stored["weight_unit"]),
-            )
-            ids = as_encoded(stored["item_ids"])
-        offset, dtype, shape = _locate(path)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file", hint="`kina support` writes it") from None
-    except (KeyError, ValueError, OSError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: not a support matrix ({error})", hint=HINT) from None
-    if shape != (len(ids), len(matrix.anchor_ids)) or not (ids[1:] > ids[:-1]).all():
-        raise InputError(f"{path}: its item ids do not rise or do not fit its levels", hint=HINT)
-    return _Head(ids, matrix, Piece(path.resolve(), offset, dtype, shape, 0, len(ids)))
-
-
-def _locate(path: Path) -> tuple[int, str, tuple[int, int]]:
-    """Return where the levels lie in a stored .npz: offset in bytes, type and shape.
-
-    Raises:
-        ValueError: they are compressed or in another order.
-    """
-    with zipfile.ZipFile(path) as archive:
-        info = archive.getinfo("levels.npy")
-        if info.compress_type != zipfile.ZIP_STORED:
-            raise ValueError("compressed")
-        with path.open("rb") as file:
-            # the local header repeats name and extra field with lengths of its own (APPNOTE.TXT 4.3.7)
-            file.seek(info.header_offset + 26)
-            lengths = np.frombuffer(file.read(4), "<u2")
-            file.seek(info.header_offset + 30 + int(lengths.sum()))
-            major, _ = np.lib.format.read_magic(file)  # type: ignore[no-untyped-call]
-            read: Any = getattr(np.lib.format, f"read_array_header_{major}_0")
-            shape, by_column, dtype = read(file)
-            if by_column or len(shape) != 2:
-                raise ValueError("levels are not rows of items")
-            return file.tell(), dtype.str, (shape[0], shape[1])
+def _read_head(path: Path, memory_mb: int) -> _Head:
+    head = read_head(path, memory_mb * 1_000_000)
+    levels = head.levels
+    if levels.by_column:
+        raise InputError(f"{path}: not a support matrix (levels are not rows of items)", hint=HINT)
+    piece = Piece(
+        path.resolve(), levels.offset, levels.dtype.str, (len(head.ids), levels.shape[1]), 0, len(head.ids)
+    )
+    return _Head(head, piece)
 
 
 def _check_alike(heads: Sequence[_Head]) -> None:

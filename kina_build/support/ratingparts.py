@@ -14,6 +14,7 @@ from pathlib import Path
 from kina_build.config import SupportRules
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.manifest import digest
+from kina_build.rows.source import each
 from kina_build.support.anchors import Anchor
 from kina_build.support.dealing import Dealer, read_lines
 from kina_build.support.partfiles import digest_part, part_name, write_part
@@ -47,7 +48,7 @@ class RatingPart:
 def plan_ratings(
     pool: DealtPool,
     anchors: Sequence[Anchor],
-    sources: Sequence[Path],
+    sources: Path | Sequence[Path],
     *,
     rules: SupportRules = SupportRules(),
 ) -> Iterator[RatingPart]:
@@ -71,12 +72,12 @@ def plan_ratings(
             pool=items,
             anchors=tuple(anchors),
             rows=rows,
-            sources=tuple(sources),
+            sources=tuple(each(sources)),
             rules=rules,
         )
 
 
-def deal_rows(sources: Sequence[Path], pool: DealtPool) -> tuple[Path, ...]:
+def deal_rows(sources: Path | Sequence[Path], pool: DealtPool) -> tuple[Path, ...]:
     """Write each row of some tables to the file of its item's part; return the parts' files.
 
     Raises:
@@ -85,7 +86,7 @@ def deal_rows(sources: Sequence[Path], pool: DealtPool) -> tuple[Path, ...]:
     """
     dealer = Dealer(pool.paths[0].parent, "rows", pool.firsts)
     first: dict[bool, Row] = {}
-    for number, source in enumerate(sources):
+    for number, source in enumerate(each(sources)):
         rows = 0
         for row in iter_table(source):
             first.setdefault("score" in row.values, row)

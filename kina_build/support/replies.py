@@ -5,15 +5,14 @@ Whatever cannot be read is reported as missing; nothing is filled in.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-TRAILING_COMMA = re.compile(r",(\s*[}\]])")
-OUT_OF = re.compile(r"\s*([0-9]+)(?:\.0+)?\s*(?:/\s*4)?\s*")
+from kina_build.chat.objects import find_objects, written
+
+OUT_OF = re.compile(r"\s*([0-9]{1,9})(?:\.0+)?\s*(?:/\s*4)?\s*")
 """A rating as text: 3, 3.0, 3/4."""
 
 TOP_RATING = 4
@@ -49,7 +48,9 @@ def read_ratings_reply(text: str, asked: int) -> ReadRatings:
             continue
         rating = read_rating(value)
         if rating is None:
-            read.faults[number] = f"rating {str(value)[:20]!r} is not a whole number from 0 to {TOP_RATING}"
+            read.faults[number] = (
+                f"rating {written(value)[:20]!r} is not a whole number from 0 to {TOP_RATING}"
+            )
         elif read.ratings.setdefault(number, (rating, evidence))[0] != rating:
             read.faults[number] = "rated twice, differently"
     good = {number: found for number, found in read.ratings.items() if number not in read.faults}
@@ -66,24 +67,6 @@ def read_rating(value: Any) -> int | None:
         match = OUT_OF.fullmatch(value)
         value = int(match[1]) if match else None
     return value if isinstance(value, int) and 0 <= value <= TOP_RATING else None
-
-
-def find_objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the outermost JSON objects that can be read, objects inside a broken one included.
-
-    Reasoning between think tags is skipped: what a model muses is not its answer.
-    """
-    text = TRAILING_COMMA.sub(r"\1", THOUGHTS.sub("", text))
-    decoder = json.JSONDecoder(strict=False)  # models put raw newlines into strings
-    at = text.find("{")
-    while at >= 0:
-        try:
-            found, end = decoder.raw_decode(text, at)
-        except (json.JSONDecodeError, RecursionError):
-            end = at + 1
-        else:
-            yield found
-        at = text.find("{", end)
 
 
 def _entries(text: str) -> Iterator[tuple[Any, Any, str]]:
@@ -115,12 +98,12 @@ def _first(value: dict[str, Any], names: tuple[str, ...]) -> Any:
 
 def _text(value: Any) -> str:
     if isinstance(value, list):
-        return " ... ".join(map(str, value))
-    return "" if value is None else str(value)
+        return " ... ".join(map(written, value))
+    return "" if value is None else written(value)
 
 
 def _number(handle: Any) -> int | None:
     if isinstance(handle, int) and not isinstance(handle, bool):
         return handle
-    match = re.fullmatch(r"\s*(?:anchor\s*)?#?([0-9]{1,4})\s*", str(handle), re.IGNORECASE)
+    match = re.fullmatch(r"\s*(?:anchor\s*)?#?([0-9]{1,4})\s*", written(handle), re.IGNORECASE)
     return int(match[1]) if match else None

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.jsonl import parse_lines
+from kina_build.jsonl import iter_rows, parse_lines
 from kina_build.rows.source import GZIP, head_of, open_file
-from kina_build.tables import JSON_SUFFIXES, Row, csv_rows, open_csv, read_table
+from kina_build.tables import JSON_SUFFIXES, PARQUET, Row, csv_rows, open_csv, read_table
 
 
 def iter_table(path: Path) -> Iterator[Row]:
@@ -22,10 +22,10 @@ def iter_table(path: Path) -> Iterator[Row]:
         InputError: missing file, text that is not UTF-8, a repeated column.
         RowErrors: lines that are no rows; all of them, raised after the last line.
     """
-    head = head_of(path).removeprefix(b"\xef\xbb\xbf").lstrip()
-    if head.startswith((b"[", b"PAR1")):  # neither can be read line by line
+    head = _head(path)
+    if head.startswith(PARQUET):
         return iter(read_table(path))
-    if head.startswith(b"{") or path.suffix.lower() in JSON_SUFFIXES:
+    if head.startswith((b"{", b"[")) or path.suffix.lower() in JSON_SUFFIXES:
         return iter_json(path)
     return _iter(path, "", _csv_rows)
 
@@ -37,8 +37,14 @@ def iter_json(path: Path) -> Iterator[Row]:
         InputError: missing file, or text that is not UTF-8.
         RowErrors: lines that are not JSON objects; all of them, raised after the last line.
     """
+    if _head(path).startswith(b"["):  # an array cannot be read line by line
+        return (Row(line, values, str(path)) for line, values in iter_rows(path))
     # only "\n" ends a JSON line
     return _iter(path, "\n", _json_rows)
+
+
+def _head(path: Path) -> bytes:
+    return head_of(path).removeprefix(b"\xef\xbb\xbf").lstrip()
 
 
 def _iter(

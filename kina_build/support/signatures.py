@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from kina_build.chat import ChatReply, ChatRequest
+from kina_build.chat.objects import find_objects
 from kina_build.config import SupportRules
 from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item
@@ -16,7 +17,7 @@ from kina_build.items.text import fold_stem
 from kina_build.jsonl import write_records
 from kina_build.support.anchors import Anchor
 from kina_build.support.prompts import response_format, signature_messages, signature_schema
-from kina_build.support.replies import TOP_RATING, find_objects, read_rating
+from kina_build.support.replies import TOP_RATING, read_rating
 from kina_build.tables import read_typed
 
 FORMS = (

@@ -251,3 +251,34 @@ def test_a_log_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="full: cannot write: No space left on device"):
             complete(ask(*"abcdef"), server.endpoint(), log, rules=rules)
     assert len(server.asked) <= 4
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed_and_says_where_it_leads(code: int) -> None:
+    with scripted(lambda prompt, times: said("Answer: B")) as stranger:
+
+        def send_on(prompt: str, times: int) -> Served:
+            return Served("", code, {"Location": f"{stranger.url}/chat/completions"})
+
+        with scripted(send_on) as server:
+            (reply,) = complete(ask("a secret question"), server.endpoint(), ReplyLog(), rules=QUICK)
+            assert len(server.asked) == 1
+        assert stranger.asked == []
+    assert reply.status == "bad_request"
+    assert reply.error == (
+        f"redirects to {stranger.url}/chat/completions; prompts are sent nowhere else: "
+        "give that address if it is right"
+    )
+
+
+def test_half_a_surrogate_pair_in_a_reply_is_replaced(tmp_path: Path) -> None:
+    log = ReplyLog(tmp_path / "log.jsonl")
+    with scripted(lambda prompt, times: said("Answer: B \ud83d", reasoning_content="\udc00")) as server:
+        (reply,) = complete(ask("x"), server.endpoint(), log, rules=QUICK)
+    assert (reply.text, reply.reasoning, reply.status) == ("Answer: B \ufffd", "\ufffd", "ok")
+    assert ReplyLog(tmp_path / "log.jsonl").find(reply.key) == reply
+
+
+def test_a_document_nested_too_deep_is_no_completion() -> None:
+    reply = read_completion("k", b'{"choices":' + b"[" * 100_000)
+    assert reply.status == "server_error"

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -79,6 +81,21 @@ def test_streams_print_the_data_alone(app: typer.Typer) -> None:
         (InputError("x.jsonl:3: no", hint="look"), 2, "error: x.jsonl:3: no\nhint: look\n"),
         (Refusal("too few"), 1, "error: too few\n"),
         (KeyboardInterrupt(), 130, "error: interrupted\n"),
+        (
+            ModuleNotFoundError("No module named 'torch'", name="torch.nn"),
+            2,
+            "error: the package torch cannot be loaded: No module named 'torch'\nhint: pip install torch\n",
+        ),
+        (
+            ImportError("libx.so: cannot open", name="faiss._swig"),
+            2,
+            "error: the package faiss cannot be loaded: libx.so: cannot open\nhint: pip install faiss-cpu\n",
+        ),
+        (ImportError("no name Run", name="kina_build.cli"), 2, "error: a fault in kina itself: ImportError"),
+        (PermissionError(13, "Permission denied", "a.db"), 2, "error: a.db: Permission denied\nhint: "),
+        (MemoryError(), 2, "error: out of memory\nhint: "),
+        (RecursionError("maximum"), 2, "error: something in the input is nested too deep to be read\nhint: "),
+        (InputError("a:1: \x1b[2J", "a:2: x\ny"), 2, "error: a:1: \\x1b[2J\na:2: x\\ny\n"),
         (ZeroDivisionError("oops"), 2, "error: a fault in kina itself: ZeroDivisionError: oops\n"),
     ],
 )
@@ -129,3 +146,43 @@ def test_a_full_disk_is_one_line_wherever_it_is_met(tmp_path: Path) -> None:
     done = runner.invoke(full, ["fill"])
     assert done.exit_code == 2
     assert done.stderr.startswith("error: part-00001.npz: cannot write: No space left on device\nhint: ")
+
+
+def test_what_is_printed_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    console = Console(json=True)
+    console.line("id \x1b[2J\nforged line")
+    console.table("\x9b2J", ["m\x1b[2J"], [["k\u202e\n1"]])
+    console.document({"id": "x\x9by\u202e"})
+    console.say("\ud83d")
+    console.warn("\x1b]0;gone\x07")
+    out, err = capsys.readouterr()
+    assert not {"\x1b", "\x9b", "\u202e", "\x07", "\ud83d"} & set(out + err)
+    assert "id \\x1b[2J\\nforged line\n" in out
+    assert "k\\u202e\\n1" in out
+    assert json.loads(out[out.index("{") :]) == {"id": "x\x9by\u202e"}
+    assert err == "\\ud83d\nwarning: \\x1b]0;gone\\x07\n"
+
+
+def test_a_usage_error_repeats_the_command_line_without_its_escapes(kina: Callable[..., Any]) -> None:
+    for argument in ("--\x1b[2J", "--\x9bx", "\u202e", "a\udcffb"):
+        result = kina(argument)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "Error: No such" in result.stderr
+        assert not {"\x1b", "\x9b", "\u202e"} & set(result.stderr)
+
+
+def test_an_ascii_terminal_gets_escapes(tmp_path: Path) -> None:
+    (tmp_path / "r.jsonl").write_text('{"id":"é1","response":"Answer: B","n_options":4}\n')
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for options in (["--json"], ["/no/é"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "kina_build.cli.main", "extract", "r.jsonl", *options],
+            cwd=tmp_path,
+            env={**os.environ, **plain},
+            capture_output=True,
+            check=False,
+        )
+        done.stderr.decode("ascii")
+        assert b"fault" not in done.stderr
+        if options == ["--json"]:
+            assert "é1" in str(json.loads(done.stdout.decode("ascii")))

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from kina_build.config import DedupRules, EngineRules
 from kina_build.dedup.blocks import (
     WORKING_BYTES,
     BlockPair,
+    Scanned,
     bytes_a_row,
     cut,
     pairs_in_files,
@@ -30,7 +32,7 @@ from tests.dedup.test_scan import skewed
 from tests.dedup.test_vectorfiles import sharded
 
 SMALL = DedupRules(scan_columns=4, scan_rows=16, block_rows=40)
-Work = Callable[[BlockPair], int]
+Work = Callable[[BlockPair], Scanned]
 
 
 def same(one: Pairs, other: Pairs) -> bool:
@@ -64,7 +66,7 @@ def test_parts_may_run_in_any_order_and_anywhere(tmp_path: Path) -> None:
     vectors = skewed(150, 24, 3)
     files = sharded(tmp_path, vectors, [70])
 
-    def backwards(work: Work, parts: Iterable[BlockPair]) -> Iterator[int]:
+    def backwards(work: Work, parts: Iterable[BlockPair]) -> Iterator[Scanned]:
         travelled = pickle.loads(pickle.dumps(list(parts)))
         return iter([work(part) for part in travelled[::-1]][::-1])
 
@@ -81,13 +83,13 @@ def test_a_run_that_was_killed_goes_on_from_its_finished_parts(tmp_path: Path) -
     files = sharded(tmp_path, vectors, [])
     done: list[str] = []
 
-    def dying(work: Work, parts: Iterable[BlockPair]) -> Iterator[int]:
+    def dying(work: Work, parts: Iterable[BlockPair]) -> Iterator[Scanned]:
         for number, part in enumerate(parts):
             if number == 4:
                 raise KeyboardInterrupt
             yield work(part)
 
-    def counting(work: Work, parts: Iterable[BlockPair]) -> Iterator[int]:
+    def counting(work: Work, parts: Iterable[BlockPair]) -> Iterator[Scanned]:
         for part in parts:
             if not part.output.exists():
                 done.append(part.output.name)
@@ -108,9 +110,11 @@ def test_a_run_that_was_killed_goes_on_from_its_finished_parts(tmp_path: Path) -
 def test_a_damaged_part_is_done_again(tmp_path: Path) -> None:
     files = sharded(tmp_path, skewed(80, 24, 3), [])
     part = next(cut(files, 80, threshold=0.6, rules=SMALL, place=tmp_path / "parts", axes=None))
-    count = scan_block_pair(part)
+    made = scan_block_pair(part)
     part.output.write_bytes(part.output.read_bytes()[:50])
-    assert scan_block_pair(part) == count > 0
+    assert scan_block_pair(part) == made
+    assert made.count > 0
+    assert scan_block_pair(part) == replace(made, kept=True)
 
 
 def test_too_many_pairs_and_bad_rows_are_refused_as_in_memory(tmp_path: Path) -> None:

@@ -67,11 +67,17 @@ def test_a_second_run_is_up_to_date_and_a_changed_number_is_not(
 
 
 def test_vectors_are_kept_between_runs(kina: Kina, pool: Path, encoder: WordEncoder) -> None:
-    kina("dedup", pool)
+    first = kina("dedup", pool, "--json")
+    again = kina("dedup", pool, "-o", "again.json", "--json")
+    assert json.loads(first.stdout)["reused"] == {"vectors": 0, "blocks": 0}
+    assert json.loads(again.stdout)["reused"] == {"vectors": 3, "blocks": 0}
+    assert "reused of earlier runs, after checks: 3 vectors" in again.stderr
+    assert Path("again.json.manifest.json").read_bytes() == Path(
+        "duplicates.json.manifest.json"
+    ).read_bytes().replace(b"duplicates.json", b"again.json")
     encoder.asked.clear()
-    kina("dedup", pool, "--force")
-    assert encoder.asked == []
-    kina("dedup", pool, "--force", "--no-cache")
+    forced = kina("dedup", pool, "--force", "--json")
+    assert json.loads(forced.stdout)["reused"] == {"vectors": 0, "blocks": 0}
     assert len(encoder.asked) == 3  # the two orders of options are one text
 
 
@@ -204,7 +210,7 @@ def test_what_a_stopped_run_had_done_is_not_done_again(
     encoder.asked.clear()
     assert kina("dedup", pool, "--no-cache").exit_code == 0
     assert sorted(compared) == [0, 2, 2, 4]  # only the part that was cut off is done again
-    assert encoder.asked == []
+    assert len(encoder.asked) == 3  # the sample that kept vectors are compared with, no more
 
 
 def test_a_pool_of_one_block_stays_off_ray(kina: Kina, pool: Path, encoder: WordEncoder) -> None:

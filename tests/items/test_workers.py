@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -101,6 +101,14 @@ def test_tallies_of_parts_add_up(drawn: list[tuple[int, str]], data: st.DataObje
     assert whole == parts
     assert measure_cues(whole) == measure_cues(parts)
     assert measure_balance(whole) == measure_balance(parts)
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Take interrupts, and let children take them, even where whoever started pytest ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

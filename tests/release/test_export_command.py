@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from markdown_it import MarkdownIt
 from typer.testing import Result
 
 from kina_build.items.model import Item
@@ -69,6 +70,8 @@ def test_a_release_has_everything_in_it_and_verifies(kina: Kina, pool: Path, tmp
 
 
 def test_row_order_leaves_every_byte_as_it_is(kina: Kina, pool: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
     kina("export", pool, "-o", "one/release")
     items = spread(40)
     random.Random(3).shuffle(items)
@@ -78,6 +81,8 @@ def test_row_order_leaves_every_byte_as_it_is(kina: Kina, pool: Path, tmp_path: 
 
 
 def test_the_number_of_processes_leaves_every_byte_as_it_is(kina: Kina, pool: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
     kina("export", pool, "-o", "one/release")
     (tmp_path / "kina.toml").write_text("[items]\nprocesses = 2\nprocess_items = 10\n")
     assert kina("export", pool, "-o", "two/release").exit_code == 0
@@ -92,7 +97,10 @@ def test_a_second_run_is_up_to_date_and_a_changed_folder_is_not(
     kina("export", pool, "-o", "release")
     assert "up to date" in kina("export", pool, "-o", "release").stderr
     (tmp_path / "release" / "README.md").write_text("scribble")
-    assert "up to date" not in kina("export", pool, "-o", "release").stderr
+    refused = kina("export", pool, "-o", "release")
+    assert (refused.exit_code, "--overwrite replaces it" in refused.stderr) == (2, True)
+    assert (tmp_path / "release" / "README.md").read_text() == "scribble"
+    assert kina("export", pool, "-o", "release", "--overwrite").exit_code == 0
     assert kina("verify", "release").exit_code == 0
 
 
@@ -381,6 +389,25 @@ def test_missing_empty_and_malformed_files(kina: Kina, tmp_path: Path, command: 
         (tmp_path / "bad.jsonl").write_text('{"item_id": "a"}\n{"item\n')
         bad = kina("export", "bad.jsonl", "-o", "out")
         assert (bad.exit_code, "bad.jsonl:2: column" in bad.stderr) == (2, True)
+
+
+def test_what_authors_write_stays_in_its_place_on_the_card(kina: Kina, tmp_path: Path) -> None:
+    """A path, licence or title cannot add a column, a heading, a tag or a link to the card."""
+    hostile = "# a | b\n---\n<script>x</script> [c](d) `e`"
+    items = [item.model_copy(update={"discipline": hostile, "license": "MIT | x"}) for item in spread(40)]
+    write_pool(tmp_path / "pool.jsonl", items)
+    title = "T | <b>x</b>\n# y"
+    done = kina("export", "pool.jsonl", "-o", "release", "--title", title)
+    assert done.exit_code == 0, done.output
+    card = (tmp_path / "release" / "README.md").read_text(encoding="utf-8").split("---\n\n", 1)[1]
+    tokens = MarkdownIt("commonmark").enable("table").parse(card)
+    parts = [child for token in tokens for child in token.children or ()]
+    assert not {"html_inline", "link_open"} & {part.type for part in parts}
+    assert not any(token.type == "html_block" for token in tokens)
+    assert sum(token.type == "heading_open" and token.tag == "h1" for token in tokens) == 1
+    assert " ".join(hostile.split()) in {
+        "".join(child.content for child in token.children or ()) for token in tokens if token.type == "inline"
+    }
 
 
 ODD_COPIES = {

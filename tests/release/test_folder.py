@@ -14,23 +14,28 @@ import pytest
 from kina_build.errors import InputError, UsageError
 from kina_build.release.draw import natural
 from kina_build.release.folder import sum_faults, write_sums, writing_folder
-from kina_build.release.names import RECORD
+from kina_build.release.names import RECORD, SUMS
 
 
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+def fill(folder: Path, text: str) -> None:
+    (folder / RECORD).write_text(text)
+    write_sums(folder)
+
+
 def test_a_folder_appears_when_it_is_done(tmp_path: Path) -> None:
-    with writing_folder(tmp_path / "new" / "release") as part:
+    with writing_folder(tmp_path / "release") as part:
         (part / RECORD).write_text("1")
-        assert not (tmp_path / "new" / "release").exists()
-    assert names(tmp_path / "new") == ["release"]
+        assert not (tmp_path / "release").exists()
+    assert names(tmp_path) == ["release"]
 
 
 def test_a_fault_leaves_the_old_release_and_no_rubbish(tmp_path: Path) -> None:
     with writing_folder(tmp_path / "release") as part:
-        (part / RECORD).write_text("old")
+        fill(part, "old")
     with pytest.raises(InputError, match="cannot write"), writing_folder(tmp_path / "release") as part:
         (part / "no" / "such" / "place").write_text("new")
     assert (tmp_path / "release" / RECORD).read_text() == "old"
@@ -40,10 +45,22 @@ def test_a_fault_leaves_the_old_release_and_no_rubbish(tmp_path: Path) -> None:
 def test_a_new_release_replaces_the_old_one_whole(tmp_path: Path) -> None:
     for text in ("old", "new"):
         with writing_folder(tmp_path / "release") as part:
-            (part / RECORD).write_text(text)
             (part / text).write_text("")
-    assert names(tmp_path / "release") == ["new", RECORD]
+            fill(part, text)
+    assert names(tmp_path / "release") == [SUMS, "new", RECORD]
     assert names(tmp_path) == ["release"]
+
+
+def test_a_strangers_file_in_a_release_is_not_lost(tmp_path: Path) -> None:
+    with writing_folder(tmp_path / "release") as part:
+        fill(part, "old")
+    (tmp_path / "release" / "thesis.tex").write_text("years of work")
+    with (
+        pytest.raises(UsageError, match=r"something else than a release \(thesis.tex\)"),
+        writing_folder(tmp_path / "release"),
+    ):
+        pass
+    assert (tmp_path / "release" / "thesis.tex").read_text() == "years of work"
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
@@ -70,7 +87,7 @@ with writing_folder(pathlib.Path(sys.argv[1])) as part:
 def test_a_kill_leaves_the_old_release(tmp_path: Path) -> None:
     target = tmp_path / "release"
     with writing_folder(target) as part:
-        (part / RECORD).write_text("old")
+        fill(part, "old")
     child = subprocess.Popen([sys.executable, "-c", KILLED, str(target)], stdout=subprocess.PIPE)
     assert child.stdout is not None
     assert child.stdout.readline() == b"writing\n"
@@ -78,7 +95,7 @@ def test_a_kill_leaves_the_old_release(tmp_path: Path) -> None:
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
     child.stdout.close()
-    assert names(target) == [RECORD]
+    assert names(target) == [SUMS, RECORD]
     assert (target / RECORD).read_text() == "old"
 
 
@@ -109,4 +126,5 @@ def test_sums_that_are_no_text_are_one_line(tmp_path: Path) -> None:
 
 def test_ids_of_thousands_of_digits_stand_in_counting_order() -> None:
     ids = ["2", "010", "10", "9" * 5000, "1" + "0" * 5000, "q1"]
-    assert sorted(ids[::-1], key=natural) == ids
+    shuffled = ids[::-1]
+    assert sorted(shuffled, key=natural) == ids

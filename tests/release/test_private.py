@@ -64,3 +64,8 @@ def test_answers_must_name_choices(kina: Kina, asked: Path, tmp_path: Path) -> N
 def test_answers_without_a_release_are_a_slip(kina: Kina, asked: Path) -> None:
     slip = ("score", "--task", "multiple-choice", "--items", "pool.jsonl", "--responses", "responses.jsonl")
     assert kina(*slip, "--answers", asked).exit_code == 2
+
+
+def test_private_answers_are_for_their_owner_only(asked: Path, tmp_path: Path) -> None:
+    assert asked.stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "release" / "test.jsonl").stat().st_mode & 0o044

@@ -29,7 +29,9 @@ def test_pages_of_an_earlier_report_go(kina, flow, tmp_path):
     kina("report", "flow", "-o", "report")
     (flow / "leaderboard.json").unlink()
     (tmp_path / "report" / "notes.html").write_text("mine")
-    kina("report", "flow", "-o", "report")
+    refused = kina("report", "flow", "-o", "report")
+    assert "report: exists and was not written by kina (or has been changed since)" in refused.stderr
+    kina("report", "flow", "-o", "report", "--overwrite")
     assert not (tmp_path / "report" / "leaderboard.html").exists()
     assert (tmp_path / "report" / "notes.html").read_text() == "mine"
 

@@ -115,6 +115,8 @@ def test_from_two_files_to_payments_and_statements(kina: Kina, desk: Path) -> No
     assert kina("review", "statement", "--ledger", "pay.db", "-o", "statements").exit_code == 0
     files = sorted((desk / "statements").iterdir())
     assert [file.name.split("-")[0] for file in files] == ["ann", "bob", "cy"]
+    private = [desk / "payments.csv", desk / "payments.csv.manifest.json", *files]
+    assert {file.stat().st_mode & 0o777 for file in private} == {0o600}
     verify = ("review", "ledger", "verify", "--ledger", "pay.db")
     good = document(kina(*verify, "--against", files[0], "--against", "payments.csv.manifest.json", "--json"))
     assert (good["verified"], good["anchors"]) == (True, 2)

@@ -101,4 +101,5 @@ def test_a_grade_needs_all_marks_and_keeps_the_declared_step() -> None:
 
 def test_the_last_round_is_told_by_counting() -> None:
     rounds = ["", "2", "round 10", "٢٠", "9" * 5000]
-    assert sorted(rounds[::-1], key=_round_order) == rounds
+    shuffled = rounds[::-1]
+    assert sorted(shuffled, key=_round_order) == rounds

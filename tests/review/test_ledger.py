@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from kina_build.errors import InputError, Refusal
 from review.chain import Head, find_anchors
 from review.ledger import COLUMNS, Ledger, create_ledger, open_ledger
+from review.payees import book_path, read_book
 from review.posting import post_to, preview
 from tests.review.stories import review, rule, settled
 
@@ -132,7 +135,7 @@ def test_something_else_is_not_a_ledger(tmp_path: Path) -> None:
         open_ledger(tmp_path / "none.db")
     text = tmp_path / "text.db"
     text.write_text("hello\n" * 200, encoding="utf-8")
-    with pytest.raises(InputError, match="not a database"):
+    with pytest.raises(InputError, match="not a ledger"):
         open_ledger(text)
     empty = tmp_path / "empty.db"
     empty.touch()
@@ -228,3 +231,78 @@ def occurrences(raw: bytes, text: bytes) -> list[int]:
         found += range(at, at + len(text))
         at = raw.find(text, at + 1)
     return found
+
+
+def _spoilt(paid: Path, kind: str) -> Path:
+    """Put something else, or something damaged, where a ledger should be."""
+    path = paid.with_name("spoilt.db")
+    raw = paid.read_bytes()
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "another program's":
+        with sqlite3.connect(path) as base:
+            base.execute("CREATE TABLE songs (title TEXT)")
+        base.close()
+    elif kind == "another's meta":
+        with sqlite3.connect(path) as base:
+            base.execute("CREATE TABLE meta (key BLOB, value BLOB)")
+            base.execute("INSERT INTO meta VALUES ('format', 'kina-ledger/1')")
+        base.close()
+    else:
+        middle = len(raw) // 2
+        path.write_bytes(
+            {
+                "text": b"item_id,reviewer_id\n",
+                "cut": raw[: middle + 100],
+                "header": raw[:16],
+                "zeros": raw[:100] + bytes(len(raw) - 100),
+                "flipped": raw[:middle] + bytes(byte ^ 0x55 for byte in raw[middle:]),
+            }[kind]
+        )
+    return path
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["folder", "another program's", "another's meta", "text", "cut", "header", "zeros", "flipped"],
+)
+def test_what_is_no_ledger_is_one_line_and_stays_as_it_is(paid: Path, kind: str) -> None:
+    path = _spoilt(paid, kind)
+    before = None if path.is_dir() else path.read_bytes()
+    for open_it in (lambda: open_ledger(path), lambda: create_ledger(path, "USD", "check")):
+        with pytest.raises(InputError, match=re.escape(f"{path}: ")) as refused:
+            open_it()
+        assert len(refused.value.lines) == 1
+    assert before is None or path.read_bytes() == before
+    with pytest.raises(InputError, match=re.escape(f"{path}: ")):
+        post_to(path, settled(review("A", "18"), review("B", "15")))
+    assert not book_path(path).exists()
+
+
+def test_an_empty_file_is_no_ledger_yet(tmp_path: Path) -> None:
+    path = tmp_path / "pay.db"
+    path.touch()
+    with pytest.raises(InputError, match="not a ledger"):
+        open_ledger(path)
+    with create_ledger(path, "USD", "check") as ledger:
+        assert ledger.currency == "USD"
+
+
+def test_every_flipped_byte_is_refused_or_seen(paid: Path, tmp_path: Path) -> None:
+    """A damaged file never ends in a fault, however it is read."""
+    raw = paid.read_bytes()
+    copy = tmp_path / "copy.db"
+    for place in random.Random(3).sample(range(len(raw)), 150):
+        copy.write_bytes(raw[:place] + bytes([raw[place] ^ 0xFF]) + raw[place + 1 :])
+        with suppress(InputError, Refusal), open_ledger(copy) as ledger:
+            ledger.balances()
+            ledger.holdings()
+            list(ledger.entries())
+            ledger.verify()
+
+
+def test_a_payee_book_with_another_key_is_one_line(paid: Path) -> None:
+    book = book_path(paid)
+    book.write_text('{"key": "no key", "payees": {}}')
+    with pytest.raises(InputError, match="key: "):
+        read_book(book)

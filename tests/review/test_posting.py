@@ -277,7 +277,7 @@ def test_row_order_changes_nothing(tmp_path: Path) -> None:
 
 def test_post_to_begins_ledger_and_book(tmp_path: Path) -> None:
     done = settled(review("A", "18"), review("B", "14"))
-    path = tmp_path / "deep" / "pay.db"
+    path = tmp_path / "pay.db"
     head = post_to(path, done).head
     with open_ledger(path) as ledger:
         assert ledger.verify() == head

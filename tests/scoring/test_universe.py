@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from typer.testing import Result
 
 from kina_build.chat import ChatReply
+from kina_build.errors import RowErrors
 from kina_build.scoring.universe import ListReply, Seed, match_names, match_replies, parse_names, sum_up
 from kina_build.scoring.universe.judge import apply_judge, ask_judge, read_verdict
 from kina_build.scoring.universe.normalise import safe_tiers, tier_one
 from kina_build.scoring.universe.parse import conjunction
-from kina_build.scoring.universe.score import rate_match
+from kina_build.scoring.universe.score import rate_match, read_seeds
 from tests.servers import said, scripted
 
 
@@ -304,7 +305,7 @@ def test_command_with_a_judge_replayed(
         live = json.loads(kina(*arguments, *judge).stdout)
     monkeypatch.delenv("OPENAI_BASE_URL")
     replayed = json.loads(kina(*arguments, *judge).stdout)
-    assert live == replayed
+    assert live | {"reused": {"replies": 1}} == replayed
     assert (live["f1"], live["rule_only"]["f1"]) == (1, 0.5)
 
 
@@ -327,3 +328,11 @@ def test_command_names_what_is_wrong(kina: Callable[..., Result], tmp_path: Path
     questions.write_text('{"gold": ["x"]}\n')
     nameless = kina("score", "--task", "universe", "--questions", questions, "--replies", replies)
     assert (nameless.exit_code, "q.jsonl:1: id" in nameless.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("gold", [2, 2.5, True, {"a": 1}])
+def test_a_gold_that_is_no_text_is_one_line(tmp_path: Path, gold: Any) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text(json.dumps({"id": "1", "gold": gold}) + "\n")
+    with pytest.raises(RowErrors, match=r"q\.jsonl:1: gold: .*give a text or a list of texts"):
+        read_seeds(path)

@@ -20,19 +20,6 @@ SAMPLE = 400
 PARTS = 4
 
 
-@pytest.fixture(scope="session")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("soak") / "world"
-    world.build(folder)
-    return folder
-
-
-@pytest.fixture(autouse=True)
-def nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-
-
 FOUND = {
     "check pool.jsonl --profile kina": "planted repeats",
     "contamination": "the second corpus is the pool",

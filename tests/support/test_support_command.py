@@ -47,7 +47,8 @@ def test_a_folder_of_parts_holds_the_same_and_can_be_selected_from(kina, files):
     whole = json.loads(kina(*line, "-o", "s.npz").stdout)
     result = kina(*line, "-o", "parts/")
     assert result.exit_code == 0, result.stderr
-    assert json.loads(result.stdout) == whole | {"parts": 2}
+    reused = {"parts": 0, "vectors": 3 + 2 * 2, "replies": 0}  # anchors are looked up for each part
+    assert json.loads(result.stdout) == whole | {"parts": 2, "reused": reused}
     assert "parts in parts: 2, made now: 2" in result.stderr
     chosen = [
         kina("select", "--support", name, "-k", "2", "-o", f"{name}.json") for name in ("s.npz", "parts")
@@ -56,7 +57,13 @@ def test_a_folder_of_parts_holds_the_same_and_can_be_selected_from(kina, files):
     one, two = (json.loads((files / f"{name}.json").read_text()) for name in ("s.npz", "parts"))
     assert (one["item_ids"], one["objective"]) == (two["item_ids"], two["objective"])
     assert "up to date" in kina(*line, "-o", "parts").stderr
-    assert "parts in parts: 2, made now: 0" in kina(*line, "-o", "parts", "--force").stderr
+    (files / "parts.manifest.json").unlink()
+    again = kina(*line, "-o", "parts")
+    assert "parts in parts: 2, made now: 0" in again.stderr
+    assert json.loads(again.stdout)["reused"] == {"parts": 2, "vectors": 0, "replies": 0}
+    forced = kina(*line, "-o", "parts", "--force")
+    assert "parts in parts: 2, made now: 2" in forced.stderr
+    assert json.loads(forced.stdout)["reused"] == {"parts": 0, "vectors": 0, "replies": 0}
     finer = kina(*line, "-o", "parts", "--scale", "100")
     assert "made now: 2" in finer.stderr
     assert all(read_support(path).levels.dtype == "uint8" for path in (files / "parts").glob("*.npz"))
@@ -186,11 +193,13 @@ def test_a_judge_scores_and_its_ratings_can_be_kept_and_used_again(kina, files):
         report = json.loads(result.stdout)
         assert report["calls"]["statuses"] == {"ok": 3}
         assert report["pairs_judged"] == 6
-        redone = json.loads(
-            kina(*judge_line(server.url, "--save-ratings", "r.jsonl", "--json", "--force")).stdout
-        )
+        (files / "j.npz.manifest.json").unlink()
+        line = judge_line(server.url, "--save-ratings", "r.jsonl", "--json")
+        redone = json.loads(kina(*line).stdout)
         assert len(server.asked) == 3
-        assert redone == report
+        assert redone == report | {"reused": {"vectors": 0, "replies": 3}}
+        assert json.loads(kina(*line, "--force").stdout) == report
+        assert len(server.asked) == 6  # paid for anew
     result = kina(
         "support", "pool.jsonl", "--anchors", "anchors.jsonl", "-o", "r.npz", "--method", "ratings",
         "--ratings", "r.jsonl", "--compare", "j.npz",

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from kina_build.items.text import fold_option
 from kina_build.scoring.letters.clean import plain
 
-_EDGE = r"[\s\"'“”‘’.,:;!?()\[\]{}…]+"
+_EDGE = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’.,:;!?()[]{}…"
+"""Signs that are no part of an option's text where they stand around it."""
 _LEADIN = r"(?:it|this|that|(?:the )?answer)(?:'s| is| was)\s+|(?:the|an?|la|le|el|die|der|das)\s+"
-_AROUND = re.compile(rf"^(?:{_LEADIN}|{_EDGE})+|{_EDGE}$", re.IGNORECASE)
+_BEFORE = re.compile(rf"^(?:{_LEADIN}|[{re.escape(_EDGE)}]+)+", re.IGNORECASE)
+"""Matches "the answer is the ", not "other"."""
 _DENIED = re.compile(
     r"\b(?:not|neither|nor|isn't|wrong|incorrect|except|nicht|pas|no)\b|不|не\b", re.IGNORECASE
 )
@@ -37,7 +39,7 @@ def name_option(text: str, options: Sequence[str], *, whole: bool = False) -> in
 
 
 def _folded(text: str) -> str:
-    return _AROUND.sub("", fold_option(text).casefold())
+    return _BEFORE.sub("", fold_option(text).casefold()).rstrip(_EDGE)
 
 
 def _stands_in(option: str, said: str) -> bool:

@@ -35,7 +35,7 @@ _CORRECTED_TO = Cues(
     tail=rf"[\s,.:;!…—–-]*(?:{_LEADS_BACK}[\s,:—–-]*){{0,5}}[{OPENERS}]*$",
 )
 _ALONE = re.compile(
-    rf"[\s{OPENERS}$.:：=>→•–—-]*(?:(?i:{any_of(cues.OPTION_NOUNS)})\s*[{OPENERS}]*)?"
+    rf"[\s{OPENERS}$.:：=>→•–—-]*+(?:(?i:{any_of(cues.OPTION_NOUNS)})\s*[{OPENERS}]*)?"
     rf"(?:(?P<sign>[A-Za-z{NATIVE}АВСЕНІКМОРТХΑΒΕΗΙΚΜ])|(?P<run>[A-Z]{{2,5}})|(?P<number>\d{{1,3}}))"
     rf"[\s{CLOSERS}.。,:：!$-]*"
 )

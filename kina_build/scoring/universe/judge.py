@@ -13,7 +13,8 @@ from kina_build.scoring.universe.score import Outcome, Seed
 
 JUDGE_PROMPT_VERSION = "universe-judge-1"
 
-_VERDICT = re.compile(r"Answer:\s*\**\s*(\d+|none)", re.IGNORECASE)
+_VERDICT = re.compile(r"Answer:[\s*]*(\d{1,9}|none)", re.IGNORECASE)
+"""Matches "Answer: **2" and "answer: none"."""
 
 Question = tuple[int, int]
 """(place of the outcome, place of the prediction in it)."""

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Any
 
+from kina_build.chat.objects import read_value, written
 from kina_build.scoring.letters.clean import drop_reasoning
 from kina_build.scoring.universe.normalise import tier_one
 
@@ -18,7 +19,8 @@ _BULLET = re.compile(
 _HARD = "\n;；؛、|"
 _COMMAS = ",，،"
 _OPEN, _CLOSE = "([{（［【「『《〈", ")]}）］】」』》〉"
-_AROUND = re.compile(r"^[\s\"'“”‘’«»„*_`]+|[\s\"'“”‘’«»„*_`]+$")
+_AROUND = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’«»„*_`"
+"""Signs that are no part of a name where they stand around it: blanks, quotes, emphasis."""
 
 
 def parse_names(response: str, language: str | None = None, known: Collection[str] = ()) -> list[str]:
@@ -51,10 +53,7 @@ def _json_names(text: str) -> list[str] | None:
         return None
     candidates = (text, text[start : text.rfind("]") + 1])
     for candidate in candidates:
-        try:
-            value = json.loads(candidate)
-        except ValueError:
-            continue
+        value = read_value(candidate)
         if isinstance(value, dict):
             value = next((part for part in value.values() if isinstance(part, list)), None)
         if isinstance(value, list):
@@ -64,8 +63,13 @@ def _json_names(text: str) -> list[str] | None:
 
 def _text(value: Any) -> str:
     if isinstance(value, dict):
-        return str(next(iter(value.values()), ""))
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return written(next(iter(value.values()), ""))
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return ""
 
 
 def _bulleted(text: str) -> list[str]:
@@ -112,10 +116,12 @@ def _in_number(text: str, place: int) -> bool:
 def _rejoin(pieces: list[str], known: set[str]) -> list[str]:
     """Put names that hold commas together again, the longest first."""
     commas = max((name.count(",") for name in known), default=0)
+    heads = {name.partition(",")[0].strip() for name in known if "," in name}
     joined: list[str] = []
     place = 0
     while place < len(pieces):
-        for length in range(min(commas + 1, len(pieces) - place), 1, -1):
+        longest = commas + 1 if tier_one(pieces[place]) in heads else 1
+        for length in range(min(longest, len(pieces) - place), 1, -1):
             name = ",".join(pieces[place : place + length])
             if tier_one(name) in known:
                 joined.append(name)
@@ -153,4 +159,4 @@ def conjunction(language: str) -> str:
 
 
 def _bare(name: str) -> str:
-    return _AROUND.sub("", name)
+    return name.strip(_AROUND)

@@ -46,6 +46,8 @@ class Seed(BaseModel):
     def _split_gold(cls, value: Any) -> Any:
         if isinstance(value, str):
             value = [part.strip() for part in value.split(GOLD_SEPARATOR)]
+        if not isinstance(value, list | tuple):
+            raise ValueError("give a text or a list of texts")  # noqa: TRY004  a fault of the file
         entries = [[entry] if not isinstance(entry, list | tuple) else entry for entry in value]
         return [
             [str(name) for name in entry] for entry in entries if any(str(name).strip() for name in entry)

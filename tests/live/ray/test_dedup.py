@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from kina_build.config import DedupRules, EngineRules
-from kina_build.dedup.blocks import BlockPair, pairs_in_files
+from kina_build.dedup.blocks import BlockPair, Scanned, pairs_in_files
 from kina_build.dedup.scan import Pairs, pairs_above
 from kina_build.dedup.vectorfiles import VectorFiles
 from kina_build.engine import open_engine
@@ -59,11 +59,13 @@ def test_workers_do_not_show(cluster: Any, files: VectorFiles, expected: Pairs, 
 def test_a_killed_node_is_replaced_and_does_not_show(
     cluster: Any, files: VectorFiles, expected: Pairs, tmp_path: Path
 ) -> None:
-    done: list[int] = []
+    done: list[Scanned] = []
 
     def losing_a_node(
-        run: Callable[..., Iterator[int]], work: Callable[[BlockPair], int], parts: Iterable[BlockPair]
-    ) -> Iterator[int]:
+        run: Callable[..., Iterator[Scanned]],
+        work: Callable[[BlockPair], Scanned],
+        parts: Iterable[BlockPair],
+    ) -> Iterator[Scanned]:
         for found in run(work, parts):
             done.append(found)
             if len(done) == 10:
