@@ -47,6 +47,7 @@ def _read_state(what: str, seed: int) -> dict[str, Any]:
 
 
 def _save(what: str, seed: int, state: dict[str, Any]) -> None:
+    STATE.mkdir(exist_ok=True)
     write_document(STATE / f"{what}-{seed}.json", state)
 
 
