@@ -157,7 +157,7 @@ def preview(path: Path, settlement: Settlement) -> list[LedgerEntry]:
         Refusal: as post_to.
     """
     if not path.exists():
-        return draft_lines(None, settlement, PayeeBook(key=""))
+        return draft_lines(None, settlement, PayeeBook(key="00"))
     book = read_book(book_path(path))
     with open_ledger(path) as ledger:
         _check_ledger(ledger, book, settlement.terms.rules[0].currency)

@@ -92,6 +92,7 @@ class Run:
         show: Show,
         params: Mapping[str, Any] | None = None,
         folders: Sequence[Path] = (),
+        is_ours: Callable[[Path], bool] | None = None,
         kept: Sequence[Path] = (),
     ) -> Stage:
         """Start a stage that writes outputs; its options and settings shape them.
@@ -103,6 +104,7 @@ class Run:
             show: prints the report for people.
             params: what shapes the outputs.
             folders: those of the outputs that are folders.
+            is_ours: tells by its content whether an output is ours, where no manifest does.
             kept: files that no output may be, though no inputs: a log or ledger that is added to, a seed.
 
         Raises:
@@ -114,7 +116,7 @@ class Run:
 
         job = Job(command, inputs, outputs, params or {})
         settings = [self.config] if self.config else []
-        check_places(job, folders=folders, kept=[*kept, *settings], overwrite=self.overwrite)
+        check_places(job, folders=folders, kept=[*kept, *settings], overwrite=self.overwrite, is_ours=is_ours)
         expect(job.files)
         return Stage(self, job, show)
 

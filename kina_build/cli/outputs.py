@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
@@ -35,7 +35,14 @@ class Places:
         return [*self.files, *self.folders, *self.kept, *self.sidecars]
 
 
-def check_places(job: Job, *, folders: Sequence[Path], kept: Sequence[Path], overwrite: bool) -> None:
+def check_places(
+    job: Job,
+    *,
+    folders: Sequence[Path],
+    kept: Sequence[Path],
+    overwrite: bool,
+    is_ours: Callable[[Path], bool] | None = None,
+) -> None:
     """Refuse outputs that would destroy something, before anything is read or computed.
 
     Args:
@@ -43,6 +50,7 @@ def check_places(job: Job, *, folders: Sequence[Path], kept: Sequence[Path], ove
         folders: those of the outputs that are folders.
         kept: files that are read and added to, and not outputs.
         overwrite: replace files that no manifest of ours owns.
+        is_ours: tells by its content whether an output is ours, where no manifest does.
 
     Raises:
         UsageError: an output is an input or another output, lies in no folder, or is not ours.
@@ -57,7 +65,7 @@ def check_places(job: Job, *, folders: Sequence[Path], kept: Sequence[Path], ove
     _check_parents(places)
     _check_kinds(places)
     if not overwrite:
-        _check_owned(places)
+        _check_owned(places, is_ours)
 
 
 def is_same(one: Path, other: Path) -> bool:
@@ -118,10 +126,11 @@ def _check_kinds(places: Places) -> None:
             raise UsageError(f"{path}: is a file, not a folder", hint="give a new folder")
 
 
-def _check_owned(places: Places) -> None:
+def _check_owned(places: Places, is_ours: Callable[[Path], bool] | None) -> None:
     outputs = [*places.files, *places.folders]
     for path in outputs:
-        if not (_holds_nothing(path) or _is_owned(path, outputs)):
+        known = _holds_nothing(path) or _is_owned(path, outputs) or (is_ours is not None and is_ours(path))
+        if not known:
             raise UsageError(
                 f"{path}: exists and was not written by kina (or has been changed since)",
                 hint="--overwrite replaces it",

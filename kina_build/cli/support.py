@@ -167,6 +167,8 @@ def support(
         engine=run.engine_rules(engine, memory),
         reuse=Reuse(run.force),
     )
+    from kina_build.support.partfiles import holds_parts
+
     in_parts = is_folder(output)
     if not draw:
         choice.check()
@@ -180,6 +182,7 @@ def support(
         params=choice.params(),
         show=show_sheets if draw else show_support,
         folders=[path for path in (draw, output if in_parts and not draw else None) if path],
+        is_ours=holds_parts if in_parts and not draw else None,
         kept=[path for path in (cache, choice.calls if choice.judges else None) if path],
     )
     if not (dry_run or draw) and stage.up_to_date():

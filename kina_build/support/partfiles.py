@@ -123,6 +123,11 @@ def digest_part(shape: Any, rows: Iterable[Any]) -> str:
     return total.hexdigest()
 
 
+def holds_parts(target: Path) -> bool:
+    """Tell whether a folder holds parts and nothing else; each part tells by itself whether it is whole."""
+    return target.is_dir() and all(PART.fullmatch(path.name) for path in target.iterdir())
+
+
 def check_folder(target: Path) -> None:
     """Refuse to put parts in the place of anything but parts.
 

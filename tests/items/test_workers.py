@@ -184,7 +184,7 @@ def test_interrupted_work_ends_in_one_line(large_pool: Path, started: int) -> No
     process = kina(large_pool, "check", "pool.jsonl")
     workers = await_children(process, started)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=240)
     assert (process.returncode, said) == (130, "error: interrupted\n")
     assert all(map(gone, workers))
 
@@ -194,7 +194,7 @@ def test_a_killed_worker_ends_the_command_in_one_line(large_pool: Path) -> None:
     process = kina(large_pool, "check", "pool.jsonl")
     workers = await_children(process, 2)
     os.kill(workers[0], signal.SIGKILL)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=240)
     assert process.returncode == 2
     assert said.startswith("error: a process that worked on items was killed")
     assert said.count("\n") == 2
@@ -205,5 +205,5 @@ def test_workers_do_not_outlive_a_killed_command(large_pool: Path) -> None:
     process = kina(large_pool, "check", "pool.jsonl")
     workers = await_children(process, 2)
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=240)
     assert all(map(gone, workers))

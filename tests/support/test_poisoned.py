@@ -59,6 +59,7 @@ def make(job: Job) -> None:
 
 
 def parts(folder: Path, reuse: Reuse) -> Result:
+    work_folder(folder).mkdir(exist_ok=True)
     make_parts((Job(number, folder) for number in range(3)), make, folder, reuse=reuse)
     return [path.read_bytes() for path in sorted(folder.iterdir())]
 

@@ -114,7 +114,7 @@ def test_json_that_is_no_score_is_an_error_of_its_line(
         '{"item_id": "q0", "anchor_id": "u1", "score": 1}\n\n'
         '{"item_id": "q4", "anchor_id": "u1", "score": NaN, "note": "\\ud800"}\n'
     )
-    with pytest.raises(RowErrors, match="s.jsonl:3: score: nan is not a number"):
+    with pytest.raises(RowErrors, match="s.jsonl:3: NaN is not a JSON number"):
         lay(source, pool, anchors)
     source.write_text('{"item_id": "q0"}\n[1]\n{"item\n')
     with pytest.raises(RowErrors) as caught:

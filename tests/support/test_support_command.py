@@ -194,7 +194,7 @@ def test_a_judge_scores_and_its_ratings_can_be_kept_and_used_again(kina, files):
         assert report["calls"]["statuses"] == {"ok": 3}
         assert report["pairs_judged"] == 6
         (files / "j.npz.manifest.json").unlink()
-        line = judge_line(server.url, "--save-ratings", "r.jsonl", "--json")
+        line = judge_line(server.url, "--save-ratings", "r.jsonl", "--json", "--overwrite")
         redone = json.loads(kina(*line).stdout)
         assert len(server.asked) == 3
         assert redone == report | {"reused": {"vectors": 0, "replies": 3}}
