@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kina_build.config import EngineRules
+    from kina_build.selection.certificate import Read
     from kina_build.selection.inputs import Inputs
+    from kina_build.selection.records import Selection
+
+STREAM = "-"
 
 LEVELS = ("subfield", "field", "discipline")
 """Taxonomy, fine to coarse: an item without a subfield counts under its field."""
@@ -69,10 +74,87 @@ class Files:
             exclude=read_ids(self.exclude) if self.exclude else frozenset(),
         )
 
+    def named(self, folder: Path) -> Read:
+        """Return the files by role, relative to a folder, so that a reader finds them again."""
+        from kina_build.selection.certificate import Read
+        from kina_build.selection.records import NamedFile
+
+        names = ("support", "anchors", "strata", "quota", "conflicts", "must", "exclude")
+        files = [
+            NamedFile(role=role, name=_name(path, folder))
+            for role, slot in zip(names, self._slots(), strict=True)
+            for path in slot
+        ]
+        by = (self.by, self.domain_by) if self.strata else ("", "")
+        return Read(tuple(files), *by)
+
     def _slots(self) -> list[Sequence[Path]]:
         single = (self.support, self.anchors, self.strata, self.quota)
         several = (self.conflicts, self.must, self.exclude)
         return [*([path] if path else [] for path in single), *(paths or () for paths in several)]
+
+
+def _name(path: Path, folder: Path) -> str:
+    """Return a path relative to a folder; "-" for what is no file that stays."""
+    whole = path.resolve()
+    if not (whole.is_file() or whole.is_dir()):
+        return STREAM
+    return Path(os.path.relpath(whole, folder.resolve())).as_posix()
+
+
+def find_files(document: Selection, folder: Path) -> Files:
+    """Find the files that a selection.json names.
+
+    Raises:
+        UsageError: it names none, or one that was a stream.
+        InputError: one is not there.
+    """
+    from kina_build.errors import InputError, UsageError
+
+    found: dict[str, list[Path]] = {}
+    for file in document.files:
+        if Path(file.name).is_absolute():
+            raise UsageError(f"the selection names {file.name!r}, which is no place beside it")
+        if file.name == STREAM:
+            raise UsageError(f"the selection read its {file.role} from a stream: give the files here")
+        path = Path(os.path.normpath(folder / file.name))
+        if not path.exists():
+            raise InputError(
+                f"{path}: no such file, but the selection names it as its {file.role}",
+                hint="give the files as to `kina select`",
+            )
+        found.setdefault(file.role, []).append(path)
+    if "support" not in found:
+        raise UsageError("the selection names no files: give --support and the others as to `kina select`")
+    one = {role: paths[0] for role, paths in found.items()}
+    return Files(
+        support=one["support"],
+        anchors=one.get("anchors"),
+        strata=one.get("strata"),
+        quota=one.get("quota"),
+        conflicts=found.get("conflicts"),
+        must=found.get("must"),
+        exclude=found.get("exclude"),
+        by=document.by or "subfield",
+        domain_by=document.domain_by or "field",
+    )
+
+
+def describe_files(files: Files, digests: Mapping[str, str], *, named: bool) -> list[dict[str, Any]]:
+    """Return each kind of input with the files it was read from and the digest of its content."""
+    source = {"anchors": "support", "domains": "strata"}
+    names: dict[str, list[str]] = {}
+    for file in files.named(Path()).files:
+        names.setdefault(file.role, []).append(file.name)
+    return [
+        {
+            "role": kind,
+            "names": names.get(kind) or names.get(source.get(kind, ""), []),
+            "sha256": digest,
+            "said_by": "document" if named else "reader",
+        }
+        for kind, digest in digests.items()
+    ]
 
 
 def levels(column: str, field: str) -> list[str]:

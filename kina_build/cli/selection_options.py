@@ -22,6 +22,10 @@ Support = Annotated[
         "--support", help="support.npz or folder of `kina support`, or rows of item_id, anchor_id, score."
     ),
 ]
+SupportAgain = Annotated[
+    Path | None,
+    typer.Option("--support", help="As given to `kina select`; left out with all others: as the file names."),
+]
 Anchors = Annotated[
     Path | None,
     typer.Option("--anchors", help="Rows of anchor_id, weight; support.npz brings weights of its own."),

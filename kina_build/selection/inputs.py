@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kina_build.errors import InputError, RowErrors, UsageError
 from kina_build.jsonl import canonical
 from kina_build.rows.source import each
-from kina_build.selection.labels import code_items
+from kina_build.selection.labels import Labels, code_items
 from kina_build.selection.records import ConflictMode, Quota
-from kina_build.support.ids import Indices, encoded_slices
+from kina_build.support.ids import Ids, Indices, encode_ids, encoded_slices
 from kina_build.support.matrix import SupportMatrix
 from kina_build.support.parts import slices
 from kina_build.tables import Row, hint_at, need_rows, read_typed
@@ -184,6 +186,18 @@ def check_names(inputs: Inputs) -> None:
         raise UsageError("--quota needs --strata", hint="a file with the columns item_id and stratum")
 
 
+def unscored(inputs: Inputs) -> list[str]:
+    """Return the items that have a stratum but no support row: they are no candidates."""
+    if inputs.strata is None:
+        return []
+    scored = Ids(encode_ids(inputs.matrix.item_ids)) if isinstance(inputs.strata, Labels) else None
+    if scored is not None and isinstance(inputs.strata, Labels):
+        held = inputs.strata.ids.encoded
+        return list(Ids(held[~np.isin(held, scored.encoded)]))
+    known = set(inputs.matrix.item_ids)
+    return sorted(item_id for item_id in inputs.strata if item_id not in known)
+
+
 def _support_digest(matrix: SupportMatrix) -> str:
     # slice by slice, so that no second copy is needed; ids are sorted already
     total = hashlib.sha256(canonical([len(matrix.item_ids), matrix.anchor_ids, matrix.scale]).encode())
@@ -199,7 +213,8 @@ def _label_digest(names: tuple[str, ...], codes: Indices) -> str:
 
 
 def _anchor_digest(matrix: SupportMatrix) -> str:
-    return _sha256(canonical([matrix.anchor_ids, matrix.weights.tolist(), matrix.weight_unit]).encode())
+    units = [matrix.weight_unit] if matrix.weight_step == 1 else [matrix.weight_unit, matrix.weight_step]
+    return _sha256(canonical([matrix.anchor_ids, matrix.weights.tolist(), *units]).encode())
 
 
 def _sha256(content: bytes) -> str:
