@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from kina_build.jsonl import canonical
 from kina_build.selection.bounds import UpperBound
 from kina_build.selection.choose import Choice
 from kina_build.selection.figures import share
 from kina_build.selection.problem import Problem
+from kina_build.selection.reading import seal
 from kina_build.selection.records import (
     Bound,
     Certificate,
@@ -100,13 +99,7 @@ def compose(
         by=read.by,
         domain_by=read.domain_by,
     )
-    return document.model_copy(update={"seal": seal_of(document)})
-
-
-def seal_of(document: Selection) -> str:
-    """Return the sha256 of a document without its seal."""
-    body = document.model_dump(mode="json", exclude={"seal"})
-    return hashlib.sha256(canonical(body).encode()).hexdigest()
+    return seal(document)
 
 
 def _certificate(choice: Choice, tight: UpperBound | None) -> Certificate:

@@ -72,7 +72,7 @@ class SupportMatrix:
     slack: int = 0
     """Steps by which rounding may have moved the objective of any set from what was given."""
     faded: tuple[str, ...] = ()
-    """Anchors whose weight is above 0 and rounds to 0: they do not count."""
+    """Anchors whose weight is above 0 and would round to 0: they count as the least weight there is."""
 
     @property
     def unit(self) -> float:
@@ -131,7 +131,7 @@ def build_matrix(
         weight_unit=rounded.unit,
         weight_step=rounded.step,
         slack=rounded.slack,
-        faded=tuple(anchor_ids[column] for column in columns if masses[column] > 0 == rounded.steps[column]),
+        faded=tuple(anchor_ids[column] for column in columns if rounded.tiny[column]),
     )
 
 
@@ -146,6 +146,8 @@ class RoundedWeights:
     """Units of weight a step; 1 unless the weights are heavy."""
     slack: int
     """Steps by which rounding may move the objective of any set, rounded up."""
+    tiny: NDArray[np.bool_]
+    """Weights above 0 that would round to 0 and were made one step."""
 
 
 def round_weights(weights: NDArray[np.floating], scale: int, weight_sum: int = WEIGHT_SUM) -> RoundedWeights:
@@ -167,8 +169,10 @@ def round_weights(weights: NDArray[np.floating], scale: int, weight_sum: int = W
     plain = step == 1 and unit <= LARGEST_SUM
     steps = np.rint(weights * unit) if plain else np.array([round(w * unit / step) for w in exact])
     whole = steps.astype(np.int64)
+    tiny = (whole == 0) & (np.asarray(weights) > 0)
+    whole[tiny] = 1  # an item that alone reaches an anchor must gain something
     off = sum(abs(w * unit / step - n) for w, n in zip(exact, whole.tolist(), strict=True))
-    return RoundedWeights(whole, unit, step, math.ceil(off * scale))
+    return RoundedWeights(whole, unit, step, math.ceil(off * scale), tiny)
 
 
 def weight_unit(weights: NDArray[np.floating], weight_sum: int = WEIGHT_SUM) -> int:

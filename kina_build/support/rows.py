@@ -202,7 +202,7 @@ def with_weights(matrix: SupportMatrix, weights: Mapping[str, float], name: str)
         weight_unit=rounded.unit,
         weight_step=rounded.step,
         slack=rounded.slack,
-        faded=tuple(a for a, m, n in zip(anchor_ids, masses, rounded.steps, strict=True) if m > 0 == n),
+        faded=tuple(a for a, tiny in zip(anchor_ids, rounded.tiny.tolist(), strict=True) if tiny),
     )
 
 
@@ -210,8 +210,9 @@ def _made_from(matrix: SupportMatrix, masses: NDArray[np.floating]) -> bool:
     """Tell whether a matrix holds just these weights, as they are or with their sum made 1."""
     weight_unit(masses)  # says what is wrong with them
     unit = matrix.weight_unit / matrix.weight_step
-    found = (np.rint(masses * unit), np.rint(masses / masses.sum() * unit))
-    return any(np.array_equal(steps, matrix.weights) for steps in found)
+    found = (masses * unit, masses / masses.sum() * unit)
+    least = (masses > 0).astype(float)
+    return any(np.array_equal(np.maximum(np.rint(steps), least), matrix.weights) for steps in found)
 
 
 def _fit_scale(scores: NDArray[np.floating]) -> int:
