@@ -38,7 +38,11 @@ By = Annotated[str, typer.Option("--by", help="Field of a pool that is the strat
 DomainBy = Annotated[str, typer.Option("--domain-by", help="Field of a pool that is the domain.")]
 QuotaFile = Annotated[
     Path | None,
-    typer.Option("--quota", help="Rows of stratum, lower, upper; or what `kina budget` writes: all domains."),
+    typer.Option(
+        "--quota",
+        help="Rows of stratum, lower, upper; what `kina budget` writes: all domains; or `proportional`: "
+        "each stratum's share of the eligible items, rounded down or up.",
+    ),
 ]
 ConflictFile = Annotated[
     list[Path] | None,
@@ -61,3 +65,11 @@ ExcludeFile = Annotated[
     ),
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write; '-' for stdout.")]
+DecisionFile = Annotated[
+    Path | None,
+    typer.Option("--decisions", help="The reviewers' decisions: only items they accepted are taken."),
+]
+KeepFile = Annotated[
+    Path | None,
+    typer.Option("--keep", help="The selection that was topped up, where `kina top-up` wrote this one."),
+]

@@ -17,6 +17,7 @@ from kina_build.selection.records import (
     Certificate,
     ConflictMode,
     DomainSelection,
+    Eligible,
     NamedFile,
     Selection,
     StratumCount,
@@ -29,6 +30,7 @@ class Read:
     """The files that were read, and the fields of a pool that named stratum and domain."""
 
     files: tuple[NamedFile, ...] = ()
+    eligible: Eligible = "all"
     by: str = ""
     domain_by: str = ""
 
@@ -96,6 +98,7 @@ def compose(
         conflict_mode=conflict_mode,
         inputs=dict(sorted(inputs.items())),
         files=read.files,
+        eligible=read.eligible,
         by=read.by,
         domain_by=read.domain_by,
     )

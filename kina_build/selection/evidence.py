@@ -147,7 +147,7 @@ def gather_domain(
         for q in inputs.quotas
         if q.k is None or q.domain in asked
     }
-    barred = inputs.exclude | (of_must - inputs.must)
+    barred = inputs.closed | (of_must - inputs.must)
     return Domain(
         ids=matrix.item_ids,
         columns=matrix.columns,
@@ -211,7 +211,7 @@ def parts_of(inputs: Inputs, rivals: Mapping[str, frozenset[str]]) -> list[tuple
         return [tuple(names)]
     known, codes = inputs.domain_codes
     position = Positions(inputs.matrix.item_ids)
-    shut = inputs.exclude | inputs.must | {j for i in inputs.must for j in rivals.get(i, ())}
+    shut = inputs.closed | inputs.must | {j for i in inputs.must for j in rivals.get(i, ())}
     home = {
         item_id: known[int(codes[position[item_id]])]
         for item_id in rivals

@@ -15,7 +15,7 @@ from typing import Any
 
 DIGITS = 6
 """Significant digits of objectives and bounds."""
-PARTS = 1_000_000
+PARTS = 1_000_000_000
 """A share in a file is known to one of these parts."""
 
 

@@ -39,6 +39,15 @@ class Inputs:
     conflict_mode: ConflictMode = "clusters"
     must: frozenset[str] = field(default_factory=frozenset)
     exclude: frozenset[str] = field(default_factory=frozenset)
+    accepted: frozenset[str] | None = None
+    """The only items that may be taken, by the reviewers' decisions; None: decisions do not matter."""
+
+    @functools.cached_property
+    def closed(self) -> frozenset[str]:
+        """Return the items that may not be taken: excluded, or not accepted."""
+        if self.accepted is None:
+            return self.exclude
+        return self.exclude | {i for i in self.matrix.item_ids if i not in self.accepted}
 
     @functools.cached_property
     def domain_codes(self) -> tuple[tuple[str, ...], Indices]:
@@ -59,6 +68,7 @@ class Inputs:
             "conflicts": self.conflicts,
             "must": sorted(self.must),
             "exclude": sorted(self.exclude),
+            "decisions": None if self.accepted is None else ["accepted", *sorted(self.accepted)],
         }
         return found | {name: _sha256(canonical(value).encode()) for name, value in given.items() if value}
 
@@ -161,6 +171,29 @@ def _read_ids(path: Path, option: str) -> list[str]:
     return [str(row.values["item_id"]) for row in rows]
 
 
+def read_decisions(path: Path) -> dict[str, str]:
+    """Read the reviewers' decisions: item to accept, revise, reject or escalate.
+
+    Raises:
+        RowErrors: a row without an item or with another decision, or an item with two decisions.
+    """
+    found: dict[str, str] = {}
+    faults = []
+    rows = need_rows(path)
+    for row in rows:
+        item_id, decision = (str(row.values.get(key) or "").strip() for key in ("item_id", "decision"))
+        if not item_id or decision not in DECISIONS:
+            faults.append(row.fault(f"needs an item_id and a decision of {', '.join(DECISIONS)}"))
+        elif found.setdefault(item_id, decision) != decision:
+            faults.append(row.fault(f"{item_id!r} was decided otherwise before: {found[item_id]}"))
+    if faults:
+        raise RowErrors(faults, hint=hint_at(rows, "`kina review settle --decisions` writes them"))
+    return found
+
+
+DECISIONS = ("accept", "revise", "reject", "escalate")
+"""What reviewers may decide of an item."""
+
 DECIDES = frozenset({"decision", "verdict"})
 """Fields of rows that judge items."""
 
@@ -179,6 +212,9 @@ def check_names(inputs: Inputs) -> None:
     if unknown:
         count = f"{len(unknown)} such ids"
         raise InputError(f"--must names {unknown[0]!r}, which has no support scores ({count})")
+    refused = [] if inputs.accepted is None else sorted(inputs.must - inputs.accepted)
+    if refused:
+        raise UsageError(f"{refused[0]!r} is a --must item that reviewers have not accepted")
     both = sorted(inputs.must & inputs.exclude)
     if both:
         raise UsageError(f"{both[0]!r} is both a --must and an --exclude item")

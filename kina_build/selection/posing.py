@@ -171,7 +171,7 @@ def _problem(
         conflicts=inputs.conflicts,
         mode=inputs.conflict_mode,
         must=[item_id for item_id in inputs.must if matrix.rows([item_id])],
-        exclude=inputs.exclude | ruled_out,
+        exclude=inputs.closed | ruled_out,
         shards=shards,
         domain=domain,
     )

@@ -22,7 +22,7 @@ from kina_build.selection.records import (
 )
 from kina_build.support.matrix import SupportMatrix
 
-PARTS = 1_000_000
+PARTS = 1_000_000_000
 """A share in a file is known to one of these parts."""
 
 

@@ -10,6 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 ConflictMode = Literal["clusters", "pairwise"]
 """How conflict pairs bind: one item a connected cluster, or never both items of a pair."""
 
+Eligible = Literal["all", "accepted", "not refused"]
+"""Items that may be taken: all; those that reviewers accepted; or all but those they refused."""
+
 Method = Literal["greedy", "repaired", "improved"]
 """How a set came to be: the greedy picks, refilled where greedy stopped short, or searched further."""
 
@@ -188,7 +191,8 @@ class NamedFile(Record):
     role: str
     """support | anchors | strata | quota | conflicts | must | exclude | decisions | keep."""
     name: str
-    """Relative to the folder that selection.json was written to; "-" for a stream."""
+    """Relative to the folder that selection.json was written to; "-" for a stream; of a
+    quota, also the rule "proportional"."""
 
 
 class Selection(Record):
@@ -220,6 +224,8 @@ class Selection(Record):
     """Kind of input to the sha256 of its content, whatever its row order or file format."""
     files: tuple[NamedFile, ...] = ()
     """The files that were read."""
+    eligible: Eligible = "all"
+    """Which items could be taken: all, only those that reviewers accepted, or also those not decided."""
     by: str = ""
     """Field of a pool that is the stratum."""
     domain_by: str = ""
