@@ -74,7 +74,9 @@ def draw_world(rng: random.Random) -> World:
     scores = {(i, a): round(rng.random(), digits) for i in items for a in anchors if rng.random() < 0.7}
     for item in items:
         scores.setdefault((item, anchors[0]), 0.0)
-    weights = {a: rng.choice([1.0, 2.0, 3.0, rng.random() + 0.1, float(rng.randint(1, 10**9))]) for a in anchors}
+    weights = {
+        a: rng.choice([1.0, 2.0, 3.0, rng.random() + 0.1, float(rng.randint(1, 10**9))]) for a in anchors
+    }
     count = rng.choice([0, 0, 2, 3])
     domains = {i: f"d{rng.randrange(count)}" for i in items} if count else None
     strata = {i: rng.choice("ab") for i in items}
@@ -167,14 +169,16 @@ class Truth:
         return sum(max(0, q.lower - cells[q.domain, q.stratum]) for q in self.world.quotas)
 
 
-def false_statements(document: Selection, world: World) -> list[str]:  # noqa: C901  one check a statement
+def false_statements(document: Selection, world: World) -> list[str]:
     """Return what is printed of a document that passed and does not hold."""
     truth = Truth(world, document.conflict_mode)
     said = figures_of(document.model_dump(mode="json"))
     chosen = document.item_ids
     found = []
     names = sorted({q.domain for q in world.quotas if q.k is not None}) or [""]
-    asked = {n: next((q.k or 0 for q in world.quotas if q.domain == n and q.k is not None), -1) for n in names}
+    asked = {
+        n: next((q.k or 0 for q in world.quotas if q.domain == n and q.k is not None), -1) for n in names
+    }
     if asked == {"": -1}:
         asked = {"": sum(part.k for part in document.domains)}  # its own word, printed as such
     fits = list(truth.sets(asked))
@@ -184,9 +188,7 @@ def false_statements(document: Selection, world: World) -> list[str]:  # noqa: C
     lacks = truth.lacks(chosen)
     best = min((truth.lacks(one), -len(one)) for one in fits)
     guarantee = document.certificate.guarantee
-    open_question = any(
-        "not shown" in part.certificate.guarantee.statement for part in document.domains
-    )
+    open_question = any("not shown" in part.certificate.guarantee.statement for part in document.domains)
     if (short or lacks) and not open_question and (lacks, -len(chosen)) != best:
         found.append(f"a shortfall of {short} and {lacks}, but the least is {best}")
     if not (short or lacks) and "cannot be met" in guarantee.statement:
@@ -241,7 +243,19 @@ def _edit(document: Any, path: Path_, rng: random.Random) -> None:
     key, old = path[-1], home[path[-1]]
     siblings = list(home.values()) if isinstance(home, dict) else list(home)
     scale = document.get("scale", 1000)
-    numbers = [0, -1, 1, scale if isinstance(scale, int) else 1000, 1001, 2**53, 2**63, 2**64, math.nan, 0.5, 1e308]
+    numbers = [
+        0,
+        -1,
+        1,
+        scale if isinstance(scale, int) else 1000,
+        1001,
+        2**53,
+        2**63,
+        2**64,
+        math.nan,
+        0.5,
+        1e308,
+    ]
     near = [old + 1, old - 1, old * 2, -old] if isinstance(old, int | float) else []
     other = [str(old), None, [old], {"x": old}, True, "", [], {}]
     choice = rng.randrange(6)
