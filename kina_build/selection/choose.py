@@ -69,8 +69,7 @@ def choose(
             picks, method = better, "improved"
             online = bound_online(solved, picks.items)
             tight = min(tighten(solved, picks.items, tight, rules), online, key=lambda bound: bound.value)
-    short = filled.shortage is not None
-    proof = prove(problem, solved.sizes, problem.lower - solved.lower) if short else None
+    proof = None if filled.shortage is None else _prove(problem, solved, picks)
     return Choice(
         problem=solved,
         asked=problem,
@@ -83,6 +82,12 @@ def choose(
         tight=tight,
         guarantee=_guarantee(solved, filled, proof),
     )
+
+
+def _prove(asked: Problem, solved: Problem, picks: Picks) -> Proof | None:
+    tied = set(asked.conflicts.tied.tolist())
+    conflicted = [item for item in picks.items if item in tied]
+    return prove(asked, asked.counts(picks.items), conflicted, asked.lower - solved.lower)
 
 
 def _guarantee(problem: Problem, filled: Filled, proof: Proof | None) -> Guarantee:

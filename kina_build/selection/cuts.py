@@ -8,6 +8,8 @@ can be had; with pairwise conflicts the cliques are a cover and the cut may lie 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,20 +18,80 @@ from kina_build.selection.problem import Problem
 from kina_build.selection.records import Cut, Proof
 
 
-def prove(problem: Problem, sizes: Indices, missing: Indices) -> Proof | None:
+def prove(problem: Problem, counts: Indices, conflicted: Collection[int], missing: Indices) -> Proof | None:
     """Return the cuts that show a shortfall to be forced, or None where none does.
 
     Args:
         problem: the instance as asked.
-        sizes: items found of each domain.
+        counts: items found of each stratum.
+        conflicted: those of them that are in some conflict.
         missing: items lacking to each lower quota.
     """
     over = problem.by_domain(np.maximum(problem.counts(problem.must) - problem.lower, 0))
     lower, filled = _least_cut(problem, problem.lower, np.maximum(problem.sizes - over, 0))
-    size, held = _least_cut(problem, problem.upper, problem.sizes)
-    if int(problem.lower.sum() - missing.sum()) != filled or int(sizes.sum()) != held:
+    if int(problem.lower.sum() - missing.sum()) != filled:
         return None
-    return Proof(lower=lower, size=size)
+    size = _cut_beside(problem, counts, conflicted, problem.lower - missing)
+    return None if size is None else Proof(lower=lower, size=size)
+
+
+def _cut_beside(problem: Problem, counts: Indices, conflicted: Collection[int], lower: Indices) -> Cut | None:
+    """Return the cut that a set fills, or None where one more item could flow past it.
+
+    What can be reached from the source by adding an item here and taking one away there, without
+    going below a lower quota, is one side of the cut.
+    """
+    least = np.maximum(lower, problem.counts(problem.must))
+    ties = _Ties(problem, conflicted)
+    spare = ties.lone > counts - problem.counts(conflicted)
+    domains = set(np.flatnonzero(problem.by_domain(counts) < problem.sizes).tolist())
+    strata: set[int] = set()
+    edge = list(domains)
+    while edge:
+        domain = edge.pop()
+        new = {h for h in np.flatnonzero(problem.group == domain).tolist() if counts[h] < problem.upper[h]}
+        waiting = list(new - strata)
+        while waiting:
+            h = waiting.pop()
+            if h in strata:
+                continue
+            strata.add(h)
+            users = ties.users(h)
+            if spare[h] or users is None:
+                return None
+            waiting += users
+            home = int(problem.group[h])
+            if counts[h] > least[h] and home not in domains:
+                domains.add(home)
+                edge.append(home)
+    return Cut(
+        domains=tuple(name for d, name in enumerate(problem.domains) if d not in domains),
+        strata=tuple(problem.places(h) for h in sorted(strata)),
+    )
+
+
+class _Ties:
+    """The cliques of each stratum, and the stratum whose item uses a clique."""
+
+    def __init__(self, problem: Problem, conflicted: Collection[int]) -> None:
+        tied = problem.conflicts.tied[~problem.barred[problem.conflicts.tied]]
+        open_items = np.bincount(problem.stratum[~problem.barred], minlength=len(problem.strata))
+        self.lone = open_items - problem.counts(tied)
+        self._cliques: dict[int, set[int]] = {}
+        for item in tied.tolist():
+            self._cliques.setdefault(int(problem.stratum[item]), set()).add(
+                int(problem.conflicts.clique[item])
+            )
+        must = set(problem.must.tolist())
+        clique = problem.conflicts.clique
+        self._user = {int(clique[i]): None if i in must else int(problem.stratum[i]) for i in conflicted}
+
+    def users(self, stratum: int) -> list[int] | None:
+        """Return the strata whose items could give way to one of this; None where a clique is free."""
+        cliques = self._cliques.get(stratum, set())
+        if not cliques <= self._user.keys():
+            return None
+        return [user for c in cliques if (user := self._user[c]) is not None]
 
 
 def _least_cut(problem: Problem, quotas: Indices, sizes: Indices) -> tuple[Cut, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,8 +28,10 @@ def shortfall_faults(domain: Domain, cliques: Iterable[Sequence[str]], proof: Pr
             over[key[0]] += max(0, count - (domain.quotas[key].lower if key in domain.quotas else 0))
         wanted = {key: domain.quotas[key].lower if key in domain.quotas else 0 for key in _keys(domain)}
         least = {name: max(0, size - over[name]) for name, size in domain.asked.items()}
-        filled = capacity(domain, cliques, proof.lower, least, wanted)
-        held = capacity(domain, cliques, proof.size, domain.asked, _uppers(domain))
+        fixed = count_strata(domain, domain.must)
+        floor = {key: max(domain.lower.get(key, 0), fixed.get(key, 0)) for key in wanted}
+        filled = capacity(domain, cliques, proof.lower, Room(least, wanted, dict.fromkeys(wanted, 0)))
+        held = capacity(domain, cliques, proof.size, Room(domain.asked, _uppers(domain), floor))
         if sum(wanted.values()) - filled != missing:
             return [f"proof.lower: the cut leaves {filled} of {sum(wanted.values())} lower quotas"]
         return [] if held == domain.size else [f"proof.size: the cut holds {held} items, not {domain.size}"]
@@ -54,19 +57,31 @@ def _uppers(domain: Domain) -> dict[Key, int]:
     return {key: most(key) for key in _keys(domain)}
 
 
+@dataclass(frozen=True)
+class Room:
+    """What domains and strata hold at most, and strata at least."""
+
+    sizes: Mapping[str, int]
+    quotas: Mapping[Key, int]
+    least: Mapping[Key, int]
+
+
 def capacity(
     domain: Domain,
     cliques: Iterable[Sequence[str]],
     cut: Cut,
-    sizes: Mapping[str, int],
-    quotas: Mapping[Key, int],
+    room: Room,
 ) -> int:
-    """Add up a cut: whole domains by size, counted strata by their cliques, all others by quota."""
+    """Add up a cut: whole domains by size, counted strata by their cliques, all others by quota.
+
+    What a counted stratum of a whole domain holds at least is lost to the domain's other strata.
+    """
     whole, counted = set(cut.domains), set(cut.strata)
-    total = sum(size for name, size in sizes.items() if name in whole)
-    total += sum(most for key, most in quotas.items() if key[0] not in whole and key not in counted)
+    total = sum(size for name, size in room.sizes.items() if name in whole)
+    total -= sum(room.least.get(key, 0) for key in counted if key[0] in whole)
+    total += sum(most for key, most in room.quotas.items() if key[0] not in whole and key not in counted)
     group = {item_id: number for number, members in enumerate(cliques) for item_id in members}
-    inside = np.array([key in counted and key[0] not in whole for key in domain.strata], dtype=bool)
+    inside = np.array([key in counted for key in domain.strata], dtype=bool)
     items = np.flatnonzero(inside[domain.codes] & ~mask_of(domain, domain.barred))
     if not group:
         return total + len(items)

@@ -63,6 +63,8 @@ class Supply:
     """A fullest set that the constraints allow, conflicted items by name, the rest by count."""
 
     conflicted: tuple[int, ...]
+    counts: Indices
+    """Items of each stratum, shape (strata,)."""
     sizes: Indices
     """Items of each domain, shape (domains,)."""
     missing: Indices
@@ -105,7 +107,8 @@ def fullest(problem: Problem) -> Supply:
     whole = np.rint(answer.x).astype(np.int64)
     picked = items[whole[: len(items)] > 0]
     counts = whole[len(items) : len(items) + strata] + problem.counts(picked)
-    return Supply(tuple(picked.tolist()), problem.by_domain(counts), whole[len(items) + strata :])
+    missing = whole[len(items) + strata :]
+    return Supply(tuple(picked.tolist()), counts, problem.by_domain(counts), missing)
 
 
 def describe_shortage(problem: Problem, supply: Supply) -> Shortage:
@@ -115,7 +118,7 @@ def describe_shortage(problem: Problem, supply: Supply) -> Shortage:
     where = short if len(short) else np.arange(len(problem.strata))
     groups = {_named(problem, h): _largest_cliques(problem, h) for h in where.tolist()}
     named = {name: found for name, found in groups.items() if found}
-    shown = prove(problem, supply.sizes, supply.missing) is not None
+    shown = prove(problem, supply.counts, supply.conflicted, supply.missing) is not None
     return Shortage(problem.size - supply.size, strata, named, shown)
 
 

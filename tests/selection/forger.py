@@ -168,6 +168,11 @@ class Truth:
         cells = Counter((self.home(i), self.world.strata[i]) for i in chosen)
         return sum(max(0, q.lower - cells[q.domain, q.stratum]) for q in self.world.quotas)
 
+    def fills(self, chosen: Iterable[str], lower: Mapping[tuple[str, str], int]) -> bool:
+        """Tell whether a set meets lower quotas."""
+        cells = Counter((self.home(i), self.world.strata[i]) for i in chosen)
+        return all(cells[key] >= least for key, least in lower.items())
+
 
 def false_statements(document: Selection, world: World) -> list[str]:
     """Return what is printed of a document that passed and does not hold."""
@@ -186,7 +191,13 @@ def false_statements(document: Selection, world: World) -> list[str]:
         return [f"{chosen} breaks a constraint"]
     short = sum(asked.values()) - len(chosen)
     lacks = truth.lacks(chosen)
-    best = min((truth.lacks(one), -len(one)) for one in fits)
+    fewest = min(map(truth.lacks, fits))
+    lower = {(q.domain, q.stratum): q.lower for q in world.quotas}
+    for part in document.domains:
+        for row in part.strata:
+            lower[row.domain, row.stratum] = lower.get((row.domain, row.stratum), 0) - row.shortfall
+    fits = [one for one in fits if truth.fills(one, lower)]
+    best = (fewest, -max(map(len, fits)))
     guarantee = document.certificate.guarantee
     open_question = any("not shown" in part.certificate.guarantee.statement for part in document.domains)
     if (short or lacks) and not open_question and (lacks, -len(chosen)) != best:
@@ -194,15 +205,6 @@ def false_statements(document: Selection, world: World) -> list[str]:
     if not (short or lacks) and "cannot be met" in guarantee.statement:
         found.append("a shortfall is claimed of a full set")
     alike = [one for one in fits if len(one) == len(chosen) and _counts(truth, one) == _counts(truth, chosen)]
-    lower = {(q.domain, q.stratum): q.lower for q in world.quotas}
-    for part in document.domains:
-        for row in part.strata:
-            lower[row.domain, row.stratum] = lower.get((row.domain, row.stratum), 0) - row.shortfall
-    alike = [
-        one
-        for one in alike
-        if all(Counter((truth.home(i), world.strata[i]) for i in one)[k] >= n for k, n in lower.items())
-    ]
     optimum, value = max(map(truth.value, alike)), truth.value(chosen)
     if Fraction(said.bound) < optimum:
         found.append(f"no set exceeds {said.bound}, but one has {float(optimum)}")
