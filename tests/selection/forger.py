@@ -26,7 +26,7 @@ from kina_build.selection.domains import select
 from kina_build.selection.figures import figures_of
 from kina_build.selection.inputs import Inputs, sort_pairs
 from kina_build.selection.reading import read_selection, restate, seal
-from kina_build.selection.records import Quota, Selection
+from kina_build.selection.records import STATEMENTS, Quota, Selection
 from kina_build.selection.verify import verify
 from kina_build.support.rows import Score, matrix_from_scores
 
@@ -278,6 +278,34 @@ def _edit(document: Any, path: Path_, rng: random.Random) -> None:
         home[key] = rng.choice(near or numbers) if rng.random() < 0.6 else rng.choice(numbers)
 
 
+def pretend_short(document: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
+    """Claim that more was asked for and cannot be had, in all fields alike, with some cut or none."""
+    copied: dict[str, Any] = copy.deepcopy(dict(document))
+    part = rng.choice(copied["domains"])
+    name = rng.choice(list(part["sizes"]))
+    part["k"] += 1
+    part["sizes"][name] += 1
+    part["shortfall"] += 1
+    part["lacking"][name] = part["lacking"].get(name, 0) + 1
+    cells = [[row["domain"], row["stratum"]] for row in part["strata"]] or [[name, ""]]
+    cuts = [
+        {
+            "domains": [d for d in part["sizes"] if rng.random() < 0.3],
+            "strata": [cell for cell in cells if rng.random() < 0.6],
+        }
+        for _ in range(2)
+    ]
+    shown = rng.random() < 0.7
+    part["proof"] = dict(zip(("lower", "size"), cuts, strict=True)) if shown else None
+    statement = STATEMENTS["shortfall" if shown else "unshown"]
+    claim = {"theorem": "none", "factor": 0.0, "k": None, "statement": statement}
+    part["certificate"]["guarantee"] = claim
+    if len(copied["domains"]) > 1:
+        claim = claim | {"statement": f"the weakest of {len(copied['domains'])} domains: {statement}"}
+    copied["certificate"]["guarantee"] = claim
+    return copied
+
+
 def cheat(world: World, rng: random.Random) -> World:
     """Edit an input instead: a score, a weight, a quota, a conflict."""
     scores, weights = dict(world.scores), dict(world.weights)
@@ -319,7 +347,9 @@ def _try(whole: Mapping[str, Any], world: World, rng: random.Random, file: Path)
         inputs = given.inputs()
         forged |= {"inputs": inputs.digests, "slack": inputs.matrix.slack}
         forged |= {"weight_unit": inputs.matrix.weight_unit, "weight_step": inputs.matrix.weight_step}
-    if given is world or rng.random() < 0.5:
+    if rng.random() < 0.2:
+        forged = pretend_short(forged, rng)
+    elif given is world or rng.random() < 0.5:
         forged = forge(forged, rng)
     file.write_text(json.dumps(forged), encoding="utf-8")
     try:
