@@ -368,12 +368,13 @@ def _describe_shortage(error: Any) -> dict[str, Any]:
 
 def _compare_exact(document: Selection, inputs: Inputs, run: Run) -> dict[str, Any]:
     from kina_build.selection.domains import find_optimum
+    from kina_build.selection.figures import share
 
     with run.console.progress("solving domains") as bar:
         optimum = find_optimum(document, inputs, run.settings.selection, on_progress=bar)
     return {
         "optimum": optimum.value,
-        "true_ratio": document.objective / optimum.value if optimum.value else 1.0,
+        "true_ratio": share(document.steps, optimum.steps),
         "proven": optimum.proven,
         "item_ids": list(optimum.item_ids),
     }

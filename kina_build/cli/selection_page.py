@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from kina_build.cli.console import Console
@@ -81,7 +82,8 @@ def show_verdict(report: dict[str, Any], console: Console) -> None:
     if "exact" in report:
         exact = report["exact"]
         proof = "proven by HiGHS" if exact["proven"] else "best found in the time given, not proven"
-        console.line(f"optimum {exact['optimum']:.6g} ({proof}); true ratio {exact['true_ratio']:.6f}")
+        floored = math.floor(exact["true_ratio"] * 1e6) / 1e6
+        console.line(f"optimum {exact['optimum']:.6g} ({proof}); true ratio {floored:.6f}")
 
 
 def show_budget(report: dict[str, Any], console: Console) -> None:

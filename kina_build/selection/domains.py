@@ -21,7 +21,7 @@ from kina_build.selection.greedy import order_picks, pick_greedily
 from kina_build.selection.improve import improve_set
 from kina_build.selection.inputs import Inputs, check_names
 from kina_build.selection.posing import budget_sizes, posed
-from kina_build.selection.problem import Problem
+from kina_build.selection.problem import JOINT, Problem
 from kina_build.selection.records import DomainSelection, Quota, Selection
 from kina_build.selection.shortage import Infeasible
 from kina_build.support.matrix import SupportMatrix
@@ -89,7 +89,8 @@ def _named(name: str, work: functools.partial[Choice], problem: Problem) -> Choi
     except Infeasible as error:
         if not name:
             raise
-        raise Infeasible(f"domain {name!r}: {error.message}", error.shortage) from None
+        shown = name.replace(JOINT, " + ")
+        raise Infeasible(f"domain {shown!r}: {error.message}", error.shortage) from None
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,8 @@ class TotalOptimum:
 
     value: float
     """In the units of the anchor weights."""
+    steps: int
+    """The same as a whole number of the document's steps."""
     proven: bool
     item_ids: tuple[str, ...]
 
@@ -125,13 +128,14 @@ def find_optimum(
     values, picked, proven = [], list[str](), True
     with posed(inputs, size, rules=rules) as problems:
         for done, record in enumerate(document.domains, start=1):
-            problem = problems[record.domain]
+            problem = problems[JOINT.join(record.sizes)]
             optimum = _solve(problem, record, rules)
             values.append(optimum.value)
             picked += [problem.matrix.item_ids[item] for item in optimum.items]
             proven = proven and optimum.proven
             on_progress(done, len(document.domains))
-    return TotalOptimum(sum(values) / inputs.matrix.unit, proven, tuple(picked))
+    total = sum(values)
+    return TotalOptimum(total / inputs.matrix.unit, total, proven, tuple(picked))
 
 
 def _solve(problem: Problem, record: DomainSelection, rules: SelectionRules) -> Optimum:

@@ -14,7 +14,7 @@ from kina_build.engine import Engine, open_engine
 from kina_build.errors import Refusal, UsageError
 from kina_build.selection.conflicts import connect
 from kina_build.selection.inputs import Inputs
-from kina_build.selection.problem import Problem, build_problem, join_problems
+from kina_build.selection.problem import JOINT, Problem, build_problem, join_problems
 from kina_build.selection.records import Quota
 from kina_build.selection.shards import Shards
 from kina_build.support.ids import position_of
@@ -106,7 +106,7 @@ def join(problems: Mapping[str, Problem], inputs: Inputs) -> dict[str, Problem]:
     found = {name: one for name, one in problems.items() if name not in tied}
     for group in groups:
         parts = [problems[name] for name in group]
-        found[" + ".join(group)] = join_problems(parts, inputs.conflicts, inputs.conflict_mode)
+        found[JOINT.join(group)] = join_problems(parts, inputs.conflicts, inputs.conflict_mode)
     return dict(sorted(found.items(), key=lambda pair: pair[1].domains))
 
 

@@ -21,7 +21,7 @@ from kina_build.support.matrix import SupportMatrix
 from kina_build.support.parts import slices
 
 JOINT = "\0"
-"""Stands between a domain and a name of its own; no file can hold it."""
+"""Stands between a domain and a name of its own, and between joined domains."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class Problem:
     """Where the levels are on disk: who reads them."""
     domains: tuple[str, ...] = ("",)
     """One, or those that conflicts join."""
+    owner: Indices | None = None
+    """Domain of each stratum of joined domains, shape (strata,)."""
     columns: tuple[tuple[str, str], ...] = ()
     """Domain and anchor of each column of joined domains."""
 
@@ -60,10 +62,7 @@ class Problem:
     @functools.cached_property
     def group(self) -> Indices:
         """Return the domain of each stratum, shape (strata,)."""
-        if len(self.domains) == 1:
-            return np.zeros(len(self.strata), dtype=np.int64)
-        names = [name.split(JOINT)[0] for name in self.strata]
-        return np.array([self.domains.index(name) for name in names], dtype=np.int64)
+        return np.zeros(len(self.strata), dtype=np.int64) if self.owner is None else self.owner
 
     def by_domain(self, counts: Indices) -> Indices:
         """Add up counts of strata, shape (strata,), by domain."""
@@ -71,9 +70,8 @@ class Problem:
 
     def places(self, stratum: int) -> tuple[str, str]:
         """Return the domain and the own name of a stratum."""
-        name = self.strata[stratum]
-        domain, _, own = name.rpartition(JOINT)
-        return (domain, own) if len(self.domains) > 1 else (self.domains[0], name)
+        domain, name = self.domains[int(self.group[stratum])], self.strata[stratum]
+        return domain, name if self.owner is None else name[len(domain) + len(JOINT) :]
 
     @functools.cached_property
     def weights(self) -> NDArray[np.float64]:
@@ -296,6 +294,7 @@ def join_problems(problems: Sequence[Problem], conflicts: Sequence[Pair], mode: 
         must=np.flatnonzero(must[order]),
         barred=np.concatenate([one.barred for one in problems])[order],
         domains=tuple(one.domains[0] for one in problems),
+        owner=np.repeat(np.arange(len(problems)), [len(one.strata) for one in problems]),
         columns=tuple(columns),
     )
 

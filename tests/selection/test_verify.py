@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kina_build.config import SelectionRules
 from kina_build.errors import InputError, UsageError
 from kina_build.jsonl import canonical
 from kina_build.selection.domains import select
@@ -164,11 +167,41 @@ def test_domains_that_conflicts_join_are_one_problem_and_the_others_stay_apart()
     assert verify(document, inputs).faults == ()
 
 
+@pytest.mark.parametrize("improve", [False, True])
+def test_compiled_code_selects_joined_domains_alike(improve: bool) -> None:
+    inputs, document = story(improve)
+    assert select(inputs, rules=SelectionRules(compiled_from_items=0), improve=improve) == document
+
+
+def test_names_of_domains_may_look_like_joined_ones() -> None:
+    inputs = two_domains((("u1", "v1"),))
+    assert inputs.domains is not None
+    named = {"U": "a", "V": "b", "W": "a + b"}
+    inputs = replace(
+        inputs,
+        domains={item: named[name] for item, name in inputs.domains.items()},
+        quotas=tuple(q.model_copy(update={"domain": named[q.domain]}) for q in inputs.quotas),
+    )
+    document = select(inputs)
+    assert sorted(document.item_ids) == ["u2", "v1", "w1"]
+    assert verify(document, inputs).faults == ()
+
+
 def test_a_conflict_with_an_excluded_item_joins_nothing() -> None:
     inputs = replace(two_domains((("u1", "v1"),)), exclude=frozenset({"u1"}))
     document = select(inputs)
     assert [part.domain for part in document.domains] == ["U", "V", "W"]
     assert verify(document, inputs).faults == ()
+
+
+def test_the_verifier_runs_without_the_selector() -> None:
+    parts = "problem posing choose greedy bounds repair improve exact domains conflicts cuts certificate"
+    code = (
+        "import sys, kina_build.selection.verify\n"
+        f"print([m for m in {parts.split()!r} if f'kina_build.selection.{{m}}' in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_what_the_reader_states_is_held_against_the_document() -> None:
