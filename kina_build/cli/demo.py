@@ -16,6 +16,7 @@ import typer
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.errors import KinaError, UsageError
+from kina_build.selection.figures import figures_of
 
 BUNDLED = ("pool.csv", "anchors.csv", "reviewers.csv", "reviews.jsonl", "responses.jsonl")
 
@@ -75,7 +76,7 @@ STEPS = (
         "selection.json",
         lambda r: (
             f"{len(r['item_ids'])} items, objective {r['objective']:.3f}, "
-            f"at least {r['certificate']['tightest']['ratio']:.1%} of the optimum"
+            f"at least {figures_of(r).share} of the optimum"
         ),
     ),
     Step(

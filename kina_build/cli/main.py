@@ -24,6 +24,7 @@ from kina_build.cli import (
     selection,
     supervised,
     support,
+    topup,
     triage,
 )
 from kina_build.cli.command import Run, command
@@ -109,6 +110,7 @@ GROUPS = (
     anchors,
     support,
     selection,
+    topup,
     review,
     release,
     scoring,

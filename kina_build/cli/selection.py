@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kina_build.cli import budget, options
+from kina_build.cli import budget, options, sample
 from kina_build.cli.command import Run, command
-from kina_build.cli.selection_files import Files
+from kina_build.cli.selection_files import PROPORTIONAL, Files, describe_files, find_files
 from kina_build.cli.selection_options import (
     Anchors,
     By,
     ConflictFile,
     ConflictMode,
+    DecisionFile,
     DomainBy,
     ExcludeFile,
+    KeepFile,
     Mode,
     MustFile,
     Output,
     QuotaFile,
     Strata,
     Support,
+    SupportAgain,
 )
-from kina_build.cli.selection_page import show_nothing, show_selection, show_verdict
+from kina_build.cli.selection_page import SHOWN, show_nothing, show_selection, show_verdict
 
 if TYPE_CHECKING:
     from kina_build.config import EngineRules
@@ -46,6 +52,7 @@ def select(
     conflict_mode: Mode = ConflictMode.clusters,
     must: MustFile = None,
     exclude: ExcludeFile = None,
+    decisions: DecisionFile = None,
     improve: Annotated[
         bool, typer.Option("--improve", help="Search on from the greedy set by swaps and restarts.")
     ] = False,
@@ -63,30 +70,60 @@ def select(
     largest gain; ties go to the larger support alone, then to the smaller id. The file holds
     everything `kina certify` needs. Exit 1 when no set meets the constraints.
     """
+    files = Files(support, anchors, strata, quota, conflicts, must, exclude, by, domain_by, decisions)
+    if decisions is not None:
+        files = replace(files, eligible="accepted")
+    wanted = Wanted(k, conflict_mode.value, improve, allow_shortfall, seed, engine, memory, output)
+    run_selection(run, "select", files, wanted)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How a set is to be chosen, and where it goes."""
+
+    k: int | None
+    conflict_mode: str
+    improve: bool
+    allow_shortfall: bool
+    seed: int
+    engine: options.EngineKind | None
+    memory: int | None
+    output: Path | None
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Return what shapes the outputs."""
+        names = ("k", "conflict_mode", "improve", "allow_shortfall", "seed")
+        return {name: getattr(self, name) for name in names}
+
+
+def run_selection(run: Run, name: str, files: Files, wanted: Wanted, more: Sequence[Path] = ()) -> None:
+    """Choose a set, write it with its certificate, and print it.
+
+    Args:
+        run: console and settings.
+        name: of the command.
+        files: what is read.
+        wanted: how.
+        more: files that were read before.
+    """
     from kina_build.engine import open_engine
     from kina_build.selection.domains import select as select_items
     from kina_build.selection.shortage import Infeasible
 
-    files = Files(support, anchors, strata, quota, conflicts, must, exclude, by, domain_by)
-    params = {
-        "k": k,
-        "conflict_mode": conflict_mode.value,
-        "improve": improve,
-        "allow_shortfall": allow_shortfall,
-        "seed": seed,
-        "rules": run.settings.selection.model_dump(mode="json"),
-    }
+    settings, output = run.settings.selection, wanted.output
     stage = run.stage(
-        "select",
-        inputs=files.paths,
+        name,
+        inputs=[*files.paths, *more],
         outputs=[] if output is None else [output],
-        params=params | files.params,
+        params=wanted.params | {"rules": settings.model_dump(mode="json")} | files.params,
         show=show_selection,
     )
     if stage.up_to_date():
         return
-    rules = run.engine_rules(engine, memory)
-    inputs = files.read(conflict_mode.value, rules)
+    rules = run.engine_rules(wanted.engine, wanted.memory)
+    inputs = files.read(wanted.conflict_mode, rules, wanted.k)
+    _tell(run, inputs, files)
     try:
         with (
             open_engine(_stay_local(run, inputs, rules)) as opened,
@@ -94,13 +131,14 @@ def select(
         ):
             selection = select_items(
                 inputs,
-                k,
-                run.settings.selection,
-                allow_shortfall=allow_shortfall,
-                improve=improve,
-                seed=seed,
+                wanted.k,
+                settings,
+                allow_shortfall=wanted.allow_shortfall,
+                improve=wanted.improve,
+                seed=wanted.seed,
                 engine=opened,
                 on_progress=bar,
+                read=files.named(Path() if output is None else output.parent),
             )
     except Infeasible as error:
         if not run.console.json:
@@ -112,7 +150,7 @@ def select(
         from kina_build.jsonl import write_document
 
         write_document(output, selection)
-    report = _describe_selection(selection, inputs, run.settings.selection.random_draws, seed)
+    report = _describe_selection(selection, inputs, settings.random_draws, wanted.seed)
     stage.finish(report, packages=("numpy", "scipy"))
 
 
@@ -120,7 +158,7 @@ def certify(
     run: Run,
     *,
     selection: Annotated[Path, typer.Argument(help="The selection.json to check.")],
-    support: Support,
+    support: SupportAgain = None,
     anchors: Anchors = None,
     strata: Strata = None,
     by: By = "subfield",
@@ -129,6 +167,14 @@ def certify(
     conflicts: ConflictFile = None,
     must: MustFile = None,
     exclude: ExcludeFile = None,
+    decisions: DecisionFile = None,
+    keep: KeepFile = None,
+    k: Annotated[
+        int | None, typer.Option("-k", min=0, help="Items that you expect it to hold, not its own word.")
+    ] = None,
+    conflict_mode: Annotated[
+        ConflictMode | None, typer.Option("--conflict-mode", help="How you expect conflicts to bind.")
+    ] = None,
     exact: Annotated[
         bool, typer.Option("--exact", help="Find the optimum with HiGHS and print the true ratio.")
     ] = False,
@@ -137,32 +183,47 @@ def certify(
 ) -> None:
     """Check a selection against the files alone, every field of it.
 
-    Give the same files as to `kina select`, in any row order. The check shares no code with
-    the selector: constraints, greedy order, gains, objective, bounds and guarantee are
-    computed anew. Exit 1 when anything differs.
+    Give the same files as to `kina select`, in any row order, or none: then those that the
+    selection names are read. The check shares no code with the selector: constraints, greedy
+    order, gains, objective, bounds and guarantee are computed anew. K, conflict mode and quotas
+    are the document's own word unless you state them. Exit 1 when anything differs.
     """
-    from kina_build.jsonl import read_document
-    from kina_build.selection.records import Selection
-    from kina_build.selection.verify import verify
+    from kina_build.errors import UsageError
+    from kina_build.selection.reading import read_selection, restate
+    from kina_build.selection.verify import Expected, verify
 
-    files = Files(support, anchors, strata, quota, conflicts, must, exclude, by, domain_by)
+    document = read_selection(selection)
+    if keep is not None and decisions is None:
+        raise UsageError("--keep needs --decisions: they say which items stay")
+    if support is not None:
+        given = Files(support, anchors, strata, quota, conflicts, must, exclude, by, domain_by)
+        files = replace(given, decisions=decisions, keep=keep, eligible=document.eligible)
+    elif any((anchors, strata, quota, conflicts, must, exclude, decisions)):
+        raise UsageError("--support is needed where other files are given", hint="give all files, or none")
+    else:
+        files = find_files(document, selection.parent)
+    mode: Any = None if conflict_mode is None else conflict_mode.value
     rules = run.settings.selection
     stage = run.stage(
         "certify",
         inputs=[selection, *files.paths],
         outputs=[] if output is None else [output],
-        params={"exact": exact, "rules": rules.model_dump(mode="json")} | files.params,
+        params={"exact": exact, "rules": rules.model_dump(mode="json"), "k": k, "conflict_mode": mode}
+        | {"named": support is None}
+        | files.params,
         show=show_verdict,
     )
     if stage.up_to_date():
         return
-    document = read_document(selection, Selection)
-    inputs = files.read(document.conflict_mode, run.engine_rules("local", memory))
-    verdict = verify(document, inputs)
-    certificate = document.certificate.model_dump(mode="json")
+    held = sum(part.k for part in document.domains)
+    inputs = files.read(document.conflict_mode, run.engine_rules("local", memory), held if k is None else k)
+    document = restate(document, inputs.matrix)
+    verdict = verify(document, inputs, Expected(k, mode))
     report: dict[str, Any] = {"verified": verdict.holds, "faults": list(verdict.faults)}
-    report |= {"checked": list(verdict.checked), "objective": document.objective}
-    report |= {"items": len(document.item_ids), "certificate": certificate}
+    report |= {"checked": list(verdict.checked), "items": len(document.item_ids)}
+    report |= document.model_dump(mode="json", include=FIGURES)
+    report["files"] = describe_files(files, inputs.digests, named=support is None)
+    report["as_stated"] = _as_stated(document, quota is not None, k is not None, mode is not None)
     if exact and verdict.holds:
         report["exact"] = _compare_exact(document, inputs, run)
     if output is not None:
@@ -176,8 +237,70 @@ def register(app: typer.Typer) -> None:
     """Add this group's commands to an app."""
     files = "--support support.npz --anchors anchors.jsonl"
     budget.register(app)
+    sample.register(app)
     command(app, "select", example=f"kina select {files} -k 20 -o selection.json")(select)
-    command(app, "certify", example=f"kina certify selection.json {files} --exact")(certify)
+    command(app, "certify", example="kina certify selection.json -k 20")(certify)
+
+
+FIGURES = {"objective", "steps", "slack", "scale", "weight_unit", "weight_step", "certificate"}
+"""Fields of a selection.json that its printed figures come from."""
+
+
+ELIGIBLE = {"accepted": "accepted items only", "not refused": "all items that reviewers did not refuse"}
+"""What decisions allow, in words."""
+
+
+def _as_stated(document: Selection, quota: bool, k: bool, mode: bool) -> dict[str, Any]:
+    """Return K, conflict mode and quotas: what they are, and whether the reader stated them."""
+    total = sum(part.k for part in document.domains)
+    rows: dict[str, tuple[Any, bool]] = {"k": (total, k)}
+    rows["conflict_mode"] = (document.conflict_mode, mode)
+    rule = any(file.role == "quota" and file.name == str(PROPORTIONAL) for file in document.files)
+    word = "proportional" if rule else "as in the quota file"
+    rows["quota"] = (word if "quota" in document.inputs else "none", quota)
+    if document.eligible != "all":
+        rows["eligible"] = (ELIGIBLE[document.eligible], False)
+    return {
+        name: {"value": value, "said_by": "reader" if stated else "document"}
+        for name, (value, stated) in rows.items()
+    }
+
+
+def _tell(run: Run, inputs: Inputs, files: Files) -> None:
+    """Name what does not count: items without scores, anchors without weight; and what counts twice."""
+    from kina_build.selection.inputs import read_decisions, unscored
+
+    if files.decisions is not None:
+        run.console.say(count_decisions(inputs, read_decisions(files.decisions)))
+    lacking = unscored(inputs)
+    if lacking:
+        names = ", ".join(lacking[:SHOWN]) + (" ..." if len(lacking) > SHOWN else "")
+        run.console.warn(f"{len(lacking)} items of --strata have no support row and cannot be taken: {names}")
+    faded = inputs.matrix.faded
+    if faded:
+        names = ", ".join(faded[:SHOWN]) + (" ..." if len(faded) > SHOWN else "")
+        run.console.warn(
+            f"{len(faded)} anchors weigh so little beside the others that they round to 0: {names}"
+        )
+    if inputs.domains is not None:
+        run.console.say("anchors are shared: one that several domains support counts once in each of them")
+
+
+def count_decisions(inputs: Inputs, decided: Mapping[str, str]) -> str:
+    """Say how many of the scored items reviewers accepted, refused and did not decide."""
+    kinds = Counter(decided.get(item_id, "undecided") for item_id in inputs.matrix.item_ids)
+    told = ", ".join(f"{kinds[kind]} {word}" for kind, word in DECIDED.items() if kinds[kind])
+    return f"of {len(inputs.matrix.item_ids)} scored items: {told}"
+
+
+DECIDED = {
+    "accept": "accepted",
+    "revise": "to be revised",
+    "reject": "rejected",
+    "escalate": "escalated",
+    "undecided": "undecided",
+}
+"""Decisions in words."""
 
 
 def _stay_local(run: Run, inputs: Inputs, rules: EngineRules) -> EngineRules:
@@ -196,20 +319,20 @@ def _describe_selection(selection: Selection, inputs: Inputs, draws: int, seed: 
     from kina_build.selection.compare import draw_random
     from kina_build.selection.uncovered import find_gaps
 
-    keys = {"item_ids", "gains", "objective", "zero_gain_picks", "certificate"}
+    keys = {"item_ids", "gains", "zero_gain_picks"} | FIGURES
     report = selection.model_dump(mode="json", include=keys)
-    shown = {"domain", "k", "method", "objective", "shortfall", "strata", "withheld"}
+    shown = {"domain", "k", "method", "objective", "shortfall", "strata"}
     parts = [part.model_dump(mode="json", include=shown) for part in selection.domains]
     for part, record in zip(parts, selection.domains, strict=True):
         part["selected"] = len(record.item_ids)
     labels = [label for label in (inputs.strata, inputs.domains) if label is not None]
-    sets = [part.item_ids for part in selection.domains]
+    sets = _by_domain(selection, inputs)
     random = draw_random(
-        inputs.matrix, sets, labels, inputs.exclude, selection.objective, draws=draws, seed=seed
+        inputs.matrix, sets, labels, inputs.closed, selection.objective, draws=draws, seed=seed
     )
-    gaps = find_gaps(inputs.matrix, selection.item_ids, inputs.exclude)
+    gaps = find_gaps(inputs.matrix, selection.item_ids, inputs.closed)
     short = {
-        f"{part.domain}/{row.stratum}".removeprefix("/"): row.shortfall
+        f"{row.domain}/{row.stratum}".removeprefix("/"): row.shortfall
         for part in selection.domains
         for row in part.strata
         if row.shortfall
@@ -218,10 +341,23 @@ def _describe_selection(selection: Selection, inputs: Inputs, draws: int, seed: 
     return report | {
         "status": "shortfall" if lacking else "complete",
         "shortfall": short,
+        "shown": all(part.proof is not None for part in selection.domains if part.shortfall or short),
         "domains": parts,
         "random": asdict(random),
         "uncovered": [asdict(gap) for gap in gaps],
     }
+
+
+def _by_domain(selection: Selection, inputs: Inputs) -> list[list[str]]:
+    """Return the selected items of each domain, those of joined domains apart."""
+    sets: list[list[str]] = []
+    for part in selection.domains:
+        home = inputs.domains if len(part.sizes) > 1 else None
+        split: dict[str, list[str]] = {}
+        for item_id in part.item_ids:
+            split.setdefault("" if home is None else home[item_id], []).append(item_id)
+        sets += split.values()
+    return sets
 
 
 def _describe_shortage(error: Any) -> dict[str, Any]:
@@ -232,12 +368,13 @@ def _describe_shortage(error: Any) -> dict[str, Any]:
 
 def _compare_exact(document: Selection, inputs: Inputs, run: Run) -> dict[str, Any]:
     from kina_build.selection.domains import find_optimum
+    from kina_build.selection.figures import share
 
     with run.console.progress("solving domains") as bar:
         optimum = find_optimum(document, inputs, run.settings.selection, on_progress=bar)
     return {
         "optimum": optimum.value,
-        "true_ratio": document.objective / optimum.value if optimum.value else 1.0,
+        "true_ratio": share(document.steps, optimum.steps),
         "proven": optimum.proven,
         "item_ids": list(optimum.item_ids),
     }

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kina_build.config import EngineRules
+    from kina_build.selection.certificate import Read
     from kina_build.selection.inputs import Inputs
+    from kina_build.selection.records import Eligible, Quota, Selection
+
+STREAM = "-"
+
+PROPORTIONAL = Path("proportional")
+"""Stands for a rule where a quota file is named."""
+
+ROLES = ("support", "anchors", "strata", "quota", "conflicts", "must", "exclude", "decisions", "keep")
+"""What the files are, in the order in which they are read."""
 
 LEVELS = ("subfield", "field", "discipline")
 """Taxonomy, fine to coarse: an item without a subfield counts under its field."""
@@ -28,6 +39,11 @@ class Files:
     exclude: Sequence[Path] | None = None
     by: str = "subfield"
     domain_by: str = "field"
+    decisions: Path | None = None
+    keep: Path | None = None
+    """An earlier selection whose items stay, as far as the decisions let them."""
+    eligible: Eligible = "all"
+    """What decisions allow."""
 
     @property
     def paths(self) -> list[Path]:
@@ -38,23 +54,33 @@ class Files:
     def params(self) -> dict[str, Any]:
         """Say which options were given: equal files in other roles are another job."""
         given = [len(slot) if len(slot) > 1 else bool(slot) for slot in self._slots()]
-        return {"given": given, "by": self.by, "domain_by": self.domain_by}
+        found = {"given": given, "by": self.by, "domain_by": self.domain_by}
+        more = {"quota": "proportional"} if self.is_proportional else {}
+        return found | more | ({} if self.decisions is None else {"eligible": self.eligible})
 
-    def read(self, conflict_mode: Any, engine: EngineRules) -> Inputs:
+    @property
+    def is_proportional(self) -> bool:
+        """Tell whether --quota names the rule and not a file."""
+        return self.quota == PROPORTIONAL
+
+    def read(self, conflict_mode: Any, engine: EngineRules, size: int | None = None) -> Inputs:
         """Read every file that was given.
 
         Args:
             conflict_mode: clusters or pairwise.
             engine: says how much memory scores may take, and whether workers elsewhere read them.
+            size: items to take, which proportional quotas need.
         """
+        from dataclasses import replace
+
         from kina_build.selection.inputs import Inputs, read_conflicts, read_ids, read_quotas
         from kina_build.selection.labels import read_labels
         from kina_build.selection.posing import budget_sizes
         from kina_build.support.rows import load_support
 
-        quotas = read_quotas(self.quota) if self.quota else ()
+        quotas = read_quotas(self.quota) if self.quota and not self.is_proportional else ()
         by_domain = self.strata is not None and bool(set(budget_sizes(quotas)) - {""})
-        return Inputs(
+        inputs = Inputs(
             matrix=load_support(
                 self.support, self.anchors, memory_mb=engine.memory_mb, shared=engine.kind == "ray"
             ),
@@ -68,11 +94,132 @@ class Files:
             must=read_ids(self.must, "--must") if self.must else frozenset(),
             exclude=read_ids(self.exclude) if self.exclude else frozenset(),
         )
+        inputs = self._decided(inputs)
+        return replace(inputs, quotas=_proportional(inputs, size)) if self.is_proportional else inputs
+
+    def _decided(self, inputs: Inputs) -> Inputs:
+        """Leave only what the decisions allow, and keep what an earlier selection holds of it."""
+        from dataclasses import replace
+
+        from kina_build.selection.inputs import read_decisions, read_ids
+
+        if self.decisions is None:
+            return inputs
+        decided = read_decisions(self.decisions)
+        if self.eligible == "accepted":
+            open_ids = frozenset(i for i, decision in decided.items() if decision == "accept")
+        else:
+            open_ids = frozenset(i for i in inputs.matrix.item_ids if decided.get(i, "accept") == "accept")
+        kept = read_ids(self.keep, "--keep") & open_ids if self.keep else frozenset()
+        return replace(inputs, accepted=open_ids, must=inputs.must | kept)
+
+    def named(self, folder: Path) -> Read:
+        """Return the files by role, relative to a folder, so that a reader finds them again."""
+        from kina_build.selection.certificate import Read
+        from kina_build.selection.records import NamedFile
+
+        files = [
+            NamedFile(role=role, name=_name(path, folder))
+            for role, slot in zip(ROLES, self._slots(), strict=False)
+            for path in slot
+        ]
+        if self.is_proportional:
+            files.append(NamedFile(role="quota", name=str(PROPORTIONAL)))
+        by = (self.by, self.domain_by) if self.strata else ("", "")
+        return Read(tuple(files), "all" if self.decisions is None else self.eligible, *by)
 
     def _slots(self) -> list[Sequence[Path]]:
-        single = (self.support, self.anchors, self.strata, self.quota)
+        single = (self.support, self.anchors, self.strata, None if self.is_proportional else self.quota)
         several = (self.conflicts, self.must, self.exclude)
-        return [*([path] if path else [] for path in single), *(paths or () for paths in several)]
+        late = ([path] for path in (self.decisions, self.keep) if path)
+        slots = [[path] if path else [] for path in single]
+        # what few commands read comes last and only where it is given: digests of other runs stay
+        return [*slots, *(paths or () for paths in several), *late]
+
+
+def _proportional(inputs: Inputs, size: int | None) -> tuple[Quota, ...]:
+    """Return each stratum's share of the eligible items, rounded down and up.
+
+    Raises:
+        UsageError: no strata, or no number of items.
+    """
+    from collections import Counter
+
+    from kina_build.errors import UsageError
+    from kina_build.selection.budget import proportional
+
+    if inputs.strata is None or size is None:
+        raise UsageError("--quota proportional needs --strata and -k")
+    open_ids = (i for i in inputs.matrix.item_ids if i not in inputs.closed)
+    return proportional(size, Counter(inputs.strata[i] for i in open_ids if i in inputs.strata))
+
+
+def _name(path: Path, folder: Path) -> str:
+    """Return a path relative to a folder; "-" for what is no file that stays."""
+    whole = path.resolve()
+    if not (whole.is_file() or whole.is_dir()):
+        return STREAM
+    return Path(os.path.relpath(whole, folder.resolve())).as_posix()
+
+
+def find_files(document: Selection, folder: Path) -> Files:
+    """Find the files that a selection.json names.
+
+    Raises:
+        UsageError: it names none, or one that was a stream.
+        InputError: one is not there.
+    """
+    from kina_build.errors import InputError, UsageError
+
+    found: dict[str, list[Path]] = {}
+    for file in document.files:
+        if Path(file.name).is_absolute():
+            raise UsageError(f"the selection names {file.name!r}, which is no place beside it")
+        if file.name == STREAM:
+            raise UsageError(f"the selection read its {file.role} from a stream: give the files here")
+        path = Path(os.path.normpath(folder / file.name))
+        if file.role == "quota" and file.name == str(PROPORTIONAL):
+            path = PROPORTIONAL
+        elif not path.exists():
+            raise InputError(
+                f"{path}: no such file, but the selection names it as its {file.role}",
+                hint="give the files as to `kina select`",
+            )
+        found.setdefault(file.role, []).append(path)
+    if "support" not in found:
+        raise UsageError("the selection names no files: give --support and the others as to `kina select`")
+    one = {role: paths[0] for role, paths in found.items()}
+    return Files(
+        support=one["support"],
+        anchors=one.get("anchors"),
+        strata=one.get("strata"),
+        quota=one.get("quota"),
+        conflicts=found.get("conflicts"),
+        must=found.get("must"),
+        exclude=found.get("exclude"),
+        by=document.by or "subfield",
+        domain_by=document.domain_by or "field",
+        decisions=one.get("decisions"),
+        keep=one.get("keep"),
+        eligible=document.eligible,
+    )
+
+
+def describe_files(files: Files, digests: Mapping[str, str], *, named: bool) -> list[dict[str, Any]]:
+    """Return each kind of input with the files it was read from and the digest of its content."""
+    source = {"anchors": "support", "domains": "strata", "must": "keep"}
+    names: dict[str, list[str]] = {}
+    for file in files.named(Path()).files:
+        names.setdefault(file.role, []).append(file.name)
+    return [
+        {
+            "role": kind,
+            "names": names.get(kind) or names.get(source.get(kind, ""), []),
+            "sha256": digest,
+            "said_by": "document" if named else "reader",
+        }
+        for kind, digest in digests.items()
+    ]
 
 
 def levels(column: str, field: str) -> list[str]:

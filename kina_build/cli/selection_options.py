@@ -22,6 +22,10 @@ Support = Annotated[
         "--support", help="support.npz or folder of `kina support`, or rows of item_id, anchor_id, score."
     ),
 ]
+SupportAgain = Annotated[
+    Path | None,
+    typer.Option("--support", help="As given to `kina select`; left out with all others: as the file names."),
+]
 Anchors = Annotated[
     Path | None,
     typer.Option("--anchors", help="Rows of anchor_id, weight; support.npz brings weights of its own."),
@@ -34,7 +38,11 @@ By = Annotated[str, typer.Option("--by", help="Field of a pool that is the strat
 DomainBy = Annotated[str, typer.Option("--domain-by", help="Field of a pool that is the domain.")]
 QuotaFile = Annotated[
     Path | None,
-    typer.Option("--quota", help="Rows of stratum, lower, upper; or what `kina budget` writes: all domains."),
+    typer.Option(
+        "--quota",
+        help="Rows of stratum, lower, upper; what `kina budget` writes: all domains; or `proportional`: "
+        "each stratum's share of the eligible items, rounded down or up.",
+    ),
 ]
 ConflictFile = Annotated[
     list[Path] | None,
@@ -57,3 +65,11 @@ ExcludeFile = Annotated[
     ),
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write; '-' for stdout.")]
+DecisionFile = Annotated[
+    Path | None,
+    typer.Option("--decisions", help="The reviewers' decisions: only items they accepted are taken."),
+]
+KeepFile = Annotated[
+    Path | None,
+    typer.Option("--keep", help="The selection that was topped up, where `kina top-up` wrote this one."),
+]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from kina_build.cli.console import Console
+from kina_build.selection.figures import Figures, figures_of
 
 SHOWN = 10
 """Rows of a table printed for people before the rest is only counted."""
@@ -12,15 +14,15 @@ SHOWN = 10
 
 def show_selection(report: dict[str, Any], console: Console) -> None:
     """Print what `kina select` chose, how good it is, and what it leaves uncovered."""
-    certificate, random = report["certificate"], report["random"]
-    tight, guarantee = certificate["tightest"], certificate["guarantee"]
-    console.line(f"objective {report['objective']:.6g} with {len(report['item_ids'])} items")
+    random = report["random"]
+    figures = figures_of(report)
+    console.line(f"objective {figures.objective} with {len(report['item_ids'])} items")
+    _show_bounds(report, figures, console)
     console.line(
-        f"this instance: at least {tight['ratio']:.2%} of the optimum ({tight['method']}: no set exceeds "
-        f"{tight['upper_bound']:.6g}); the online bound {certificate['upper_bound']:.6g} alone says "
-        f"{certificate['ratio']:.2%}"
+        f"the online bound {figures.online_bound} alone says at least {figures.online_share} of the optimum"
     )
-    console.line(f"worst case: {guarantee['statement']}")
+    if report["status"] == "shortfall" and not report["shown"]:
+        console.line("fewer items than asked for, which is not shown to be infeasible")
     console.line(
         f"{random['draws']} random sets of the same size: mean {random['mean']:.6g} "
         f"({random['least']:.6g} to {random['most']:.6g}); the selection gains {random['gain']:+.1%}"
@@ -40,6 +42,21 @@ def show_selection(report: dict[str, Any], console: Console) -> None:
         console.table(_title("not fully covered", gaps), columns, gaps[:SHOWN])
 
 
+def _show_bounds(report: dict[str, Any], figures: Figures, console: Console) -> None:
+    """Print what is reached of the optimum, here and in the worst case, and what was rounded."""
+    certificate = report["certificate"]
+    method = certificate["tightest"]["method"]
+    console.line(
+        f"this instance: at least {figures.share} of the optimum ({method}: no set exceeds {figures.bound})"
+    )
+    console.line(f"worst case: {certificate['guarantee']['statement']}")
+    if figures.rounding:
+        console.line(
+            f"rounding: scores and weights are kept as whole numbers, which moves an objective by at most "
+            f"{figures.rounding}; the figures above carry it"
+        )
+
+
 def _title(name: str, rows: list[Any]) -> str:
     return name if len(rows) <= SHOWN else f"{name} (first {SHOWN} of {len(rows)})"
 
@@ -51,18 +68,22 @@ def show_verdict(report: dict[str, Any], console: Console) -> None:
         for fault in report["faults"][:SHOWN]:
             console.line(f"  {fault}")
         return
-    certificate = report["certificate"]
-    tight = certificate["tightest"]
-    console.line(f"verified: {report['items']} items, objective {report['objective']:.6g}")
-    console.line(
-        f"this instance: at least {tight['ratio']:.2%} of the optimum ({tight['method']}: no set exceeds "
-        f"{tight['upper_bound']:.6g})"
-    )
-    console.line(f"worst case: {certificate['guarantee']['statement']}")
+    figures = figures_of(report)
+    console.line(f"verified: {report['items']} items, objective {figures.objective}")
+    _show_bounds(report, figures, console)
+    named = any(file["said_by"] == "document" for file in report["files"])
+    source = "the files that the document names" if named else "the files that were given"
+    console.line(f"checked against {source}:")
+    for file in report["files"]:
+        console.line(f"  {file['role']}: {', '.join(file['names'])} (content sha256 {file['sha256']})")
+    for name, said in report["as_stated"].items():
+        whose = "as the document says" if said["said_by"] == "document" else "as you state, verified"
+        console.line(f"  {name.replace('_', ' ')}: {said['value']} ({whose})")
     if "exact" in report:
         exact = report["exact"]
         proof = "proven by HiGHS" if exact["proven"] else "best found in the time given, not proven"
-        console.line(f"optimum {exact['optimum']:.6g} ({proof}); true ratio {exact['true_ratio']:.6f}")
+        floored = math.floor(exact["true_ratio"] * 1e6) / 1e6
+        console.line(f"optimum {exact['optimum']:.6g} ({proof}); true ratio {floored:.6f}")
 
 
 def show_budget(report: dict[str, Any], console: Console) -> None:

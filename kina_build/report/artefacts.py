@@ -16,6 +16,7 @@ from kina_build.jsonl import iter_rows, read_document, read_json, read_records
 from kina_build.ranking.itemanalysis import ItemFigures
 from kina_build.ranking.leaderboard import Leaderboard
 from kina_build.release.record import ReleaseRecord
+from kina_build.selection.reading import read_selection
 from kina_build.selection.records import Selection
 from kina_build.support.matrix import SupportMatrix, read_support
 
@@ -166,7 +167,7 @@ def read_artefacts(files: dict[str, Path], payout: Payout | None = None) -> Arte
         findings=_rows(files, "findings", FindingRow),
         duplicates=read_document(duplicates, Duplicates) if duplicates else None,
         support=read_support(support) if support else None,
-        selection=read_document(selection, Selection) if selection else None,
+        selection=read_selection(selection) if selection else None,
         certificate=_object(certificate) if certificate else None,
         decisions=_rows(files, "decisions", DecisionRow),
         contests=_rows(files, "contests", ContestRow),

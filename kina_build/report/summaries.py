@@ -13,6 +13,7 @@ from kina_build.items.model import Item
 from kina_build.ranking.leaderboard import Leaderboard, Pair
 from kina_build.report.artefacts import Artefacts
 from kina_build.report.plots import BarPlot, LinePlot, Span, SpanPlot, bars, span_axis
+from kina_build.selection.figures import Figures, figures_of
 
 UNNAMED = "(none given)"
 SEVERITIES = ("error", "warning", "info")
@@ -53,6 +54,12 @@ def coverage_plot(artefacts: Artefacts) -> BarPlot | None:
     weights = dict(zip(matrix.anchor_ids, matrix.weights / matrix.weight_unit, strict=True))
     best = {a: covered[a] / float(weights[a]) for a in covered if a in weights and weights[a] > 0}
     return bars("Coverage of anchors", "best support, 0 to 1", _ascending(best), top=1.0, digits=3)
+
+
+def certified(artefacts: Artefacts) -> Figures | None:
+    """Return what may be printed of the selection's certificate."""
+    selection = artefacts.selection
+    return None if selection is None else figures_of(selection.model_dump())
 
 
 def gain_plot(artefacts: Artefacts) -> LinePlot | None:
@@ -185,7 +192,7 @@ def plain_facts(document: dict[str, Any]) -> list[tuple[str, Any]]:
         if isinstance(value, dict) and len(value) <= FEW:
             facts += [(f"{label}: {inner}", found) for inner, found in plain_facts(value)]
         elif isinstance(value, list | dict):
-            short = isinstance(value, list) and 0 < len(value) <= FEW
+            short = isinstance(value, list) and 0 < len(value) <= FEW and not isinstance(value[0], dict)
             facts.append((label, ", ".join(map(str, value)) if short else str(len(value))))
         else:
             facts.append((label, {True: "yes", False: "no"}[value] if isinstance(value, bool) else value))

@@ -60,6 +60,17 @@ def look_at(path: Path, names: Sequence[str], rules: IntakeRules = IntakeRules()
         return {name: _declared(archive, path, name, rules) for name in names}
 
 
+def held_names(path: Path, names: Sequence[str]) -> list[str]:
+    """Return those of some arrays that a file holds, in their order.
+
+    Raises:
+        InputError: no such file, or not a sound .npz file.
+    """
+    with opened(path) as archive:
+        held = set(archive.namelist())
+    return [name for name in names if f"{name}.npy" in held]
+
+
 def read_arrays(
     stored: Sequence[Stored], room_bytes: float = math.inf, rules: IntakeRules = IntakeRules()
 ) -> list[NDArray[Any]]:

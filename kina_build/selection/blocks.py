@@ -100,7 +100,8 @@ def _fill(  # noqa: PLR0917  plain arrays, as numba wants them
     counts: NDArray[np.int64],
     lower: NDArray[np.int64],
     upper: NDArray[np.int64],
-    free: int,
+    group: NDArray[np.int64],
+    free: NDArray[np.int64],
     start: NDArray[np.int64],
     stop: NDArray[np.int64],
     members: NDArray[np.int64],
@@ -110,7 +111,7 @@ def _fill(  # noqa: PLR0917  plain arrays, as numba wants them
     """Fill `picks` until none is open or none gains; return how many."""
     tops, stale, place = tops_of_blocks(bounds, block), np.empty(block, np.int64), np.empty(0, np.int64)
     for count in range(len(picks)):
-        open_strata = (counts < upper) & ((counts < lower) | (free > 0))
+        open_strata = (counts < upper) & ((counts < lower) | (free > 0)[group])
         pick = best_of_blocks(
             levels, place, weights, cover, bounds, central, stratum, open_strata, tops, stale, 0.0, np.inf
         )
@@ -121,7 +122,7 @@ def _fill(  # noqa: PLR0917  plain arrays, as numba wants them
             cover[anchor] = max(cover[anchor], np.float64(levels[pick, anchor]))
         h = stratum[pick]
         if counts[h] >= lower[h]:
-            free -= 1
+            free[group[h]] -= 1
         counts[h] += 1
         bounds[pick] = -1.0
         for at in range(start[pick], stop[pick]):

@@ -60,7 +60,8 @@ def bound_at(problem: Problem, thresholds: NDArray[np.floating]) -> UpperBound:
     prices = problem.price(whole)
     among = contenders(problem, prices)
     best = among[dearest(problem, prices[among], among)]
-    value = int(whole @ problem.weights) + int(prices[best].sum())
+    # a price stays below 2^53, a sum of many prices need not
+    value = int(whole @ problem.weights) + sum(map(int, prices[best].tolist()))
     return UpperBound(value, whole.astype(np.int64), prices, best)
 
 
@@ -99,7 +100,7 @@ def dearest(problem: Problem, prices: Floats, among: Indices) -> Indices:
     """Choose the items of the largest price sum that the constraints (a little relaxed) allow.
 
     Each stratum first fills its lower quota with its dearest items; the places left go to the
-    dearest of the rest within the upper quotas: the best base of the quota matroid. Of each
+    dearest of the rest within the upper quotas, domain by domain: the best base of the quota matroid. Of each
     clique only the dearest item of a stratum counts; conflicts beyond that are dropped, which
     can only raise the bound.
 
@@ -118,8 +119,10 @@ def dearest(problem: Problem, prices: Floats, among: Indices) -> Indices:
     rank = held[strata] + _rank_within(strata, len(problem.strata))
     claimed = rank < problem.lower[strata]
     spare = np.flatnonzero(~claimed & (rank < problem.upper[strata]))
-    free = problem.size - int(np.maximum(held, problem.lower).sum())
-    parts = [np.flatnonzero(chosen), order[claimed], order[spare[: max(0, free)]]]
+    free = problem.sizes - problem.by_domain(np.maximum(held, problem.lower))
+    domain = problem.group[strata[spare]]
+    within = _rank_within(domain, len(problem.domains)) < free[domain]
+    parts = [np.flatnonzero(chosen), order[claimed], order[spare[within]]]
     together: Indices = np.concatenate(parts).astype(np.int64)
     return together
 

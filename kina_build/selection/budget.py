@@ -102,6 +102,25 @@ def make_budget(
     return rows
 
 
+def proportional(size: int, strata: Mapping[str, int]) -> tuple[Quota, ...]:
+    """Bound each stratum by its share of the eligible items, rounded down and up.
+
+    Args:
+        size: items to take (K).
+        strata: eligible items by stratum.
+
+    Raises:
+        Refusal: fewer eligible items than asked for.
+    """
+    total = sum(strata.values())
+    if size > total:
+        raise Refusal(f"{size} items asked for, but only {total} are eligible")
+    shares = {name: Fraction(size * count, total) for name, count in sorted(strata.items())}
+    return tuple(
+        Quota(stratum=name, lower=math.floor(share), upper=math.ceil(share)) for name, share in shares.items()
+    )
+
+
 def _lowers(k: int, strata: Mapping[str, int], floor: int) -> dict[str, int]:
     lower, left = dict.fromkeys(strata, 0), k
     for name in sorted(strata, key=lambda name: (-strata[name], name)):

@@ -32,9 +32,10 @@ class Room:
         return max(0, self.problem.size - int(self.counts.sum()))
 
     @property
-    def free(self) -> int:
-        """Return the places that no lower quota claims; negative where quotas ask too much."""
-        return self.problem.size - int(np.maximum(self.counts, self.problem.lower).sum())
+    def free(self) -> NDArray[np.int64]:
+        """Return each domain's places that no lower quota claims; negative where quotas ask too much."""
+        problem = self.problem
+        return problem.sizes - problem.by_domain(np.maximum(self.counts, problem.lower))
 
     def take(self, item: int) -> None:
         """Add an item: it, and what it is in conflict with, is no longer open."""
@@ -46,7 +47,7 @@ class Room:
         """Tell which strata can take one more item, shape (strata,)."""
         problem = self.problem
         below = self.counts < problem.lower
-        return (self.counts < problem.upper) & (below | (self.free > 0))
+        return (self.counts < problem.upper) & (below | (self.free > 0)[problem.group])
 
     def open_items(self) -> NDArray[np.bool_]:
         """Tell which items can be added, shape (items,)."""

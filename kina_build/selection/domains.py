@@ -1,4 +1,4 @@
-"""Select every domain: each on its own items, side by side, without conflicts across them."""
+"""Select every domain on its own items, side by side; those that conflicts join are one problem."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kina_build.config import SelectionRules
 from kina_build.engine import Engine
 from kina_build.progress import Progress, silent
 from kina_build.selection.bounds import bound_online, tighten
-from kina_build.selection.certificate import compose, describe_choice
+from kina_build.selection.certificate import NOTHING_READ, Read, compose, describe_choice
 from kina_build.selection.choose import Choice, choose
 from kina_build.selection.exact import Optimum, solve
 from kina_build.selection.greedy import order_picks, pick_greedily
 from kina_build.selection.improve import improve_set
 from kina_build.selection.inputs import Inputs, check_names
-from kina_build.selection.posing import posed, rivals
-from kina_build.selection.problem import Problem
+from kina_build.selection.posing import budget_sizes, posed
+from kina_build.selection.problem import JOINT, Problem
 from kina_build.selection.records import DomainSelection, Quota, Selection
 from kina_build.selection.shortage import Infeasible
 from kina_build.support.matrix import SupportMatrix
@@ -38,6 +38,7 @@ def select(
     seed: int = 0,
     engine: Engine | None = None,
     on_progress: Progress = silent,
+    read: Read = NOTHING_READ,
 ) -> Selection:
     """Select the items of all domains that the quotas name, or of the whole support.
 
@@ -50,6 +51,7 @@ def select(
         seed: of the search.
         engine: where levels on disk are read; None: in this process.
         on_progress: told of each finished domain.
+        read: the files that the inputs come from.
 
     Raises:
         InputError: names that are not there.
@@ -70,8 +72,8 @@ def select(
         for name, future in futures.items():
             choices[name] = future.result()
             on_progress(len(choices), len(problems))
-        settled = _settle(inputs, problems, choices, work)
-    return compose(settled, inputs.matrix, inputs.conflict_mode, inputs.digests)
+    settled = [describe_choice(choice) for choice in choices.values()]
+    return compose(settled, inputs.matrix, inputs.conflict_mode, inputs.digests, read)
 
 
 def _rules_for_all(matrix: SupportMatrix, rules: SelectionRules) -> SelectionRules:
@@ -87,29 +89,8 @@ def _named(name: str, work: functools.partial[Choice], problem: Problem) -> Choi
     except Infeasible as error:
         if not name:
             raise
-        raise Infeasible(f"domain {name!r}: {error.message}", error.shortage) from None
-
-
-def _settle(
-    inputs: Inputs,
-    problems: Mapping[str, Problem],
-    choices: Mapping[str, Choice],
-    work: functools.partial[Choice],
-) -> list[DomainSelection]:
-    """Go through the domains in order; redo one that took an item in conflict with an earlier pick."""
-    across = rivals(inputs)
-    closed: set[str] = set()
-    settled = []
-    for name, choice in choices.items():
-        problem = problems[name]
-        ids = problem.matrix.item_ids
-        final = choice
-        if closed.intersection(ids[item] for item in choice.picks.items):
-            withheld = problem.matrix.rows(sorted(closed))
-            final = _named(name, functools.partial(work, withheld=withheld), problem)
-        closed.update(*(across.get(ids[item], ()) for item in final.picks.items))
-        settled.append(describe_choice(final, name))
-    return settled
+        shown = name.replace(JOINT, " + ")
+        raise Infeasible(f"domain {shown!r}: {error.message}", error.shortage) from None
 
 
 @dataclass(frozen=True)
@@ -118,6 +99,8 @@ class TotalOptimum:
 
     value: float
     """In the units of the anchor weights."""
+    steps: int
+    """The same as a whole number of the document's steps."""
     proven: bool
     item_ids: tuple[str, ...]
 
@@ -140,23 +123,26 @@ def find_optimum(
     Raises:
         UsageError: a domain leaves too many items for an exact solution.
     """
-    size = document.domains[0].k if len(document.domains) == 1 else None
+    budget = bool(budget_sizes(inputs.quotas))
+    size = None if budget else document.domains[0].k
     values, picked, proven = [], list[str](), True
     with posed(inputs, size, rules=rules) as problems:
         for done, record in enumerate(document.domains, start=1):
-            problem = problems[record.domain]
+            problem = problems[JOINT.join(record.sizes)]
             optimum = _solve(problem, record, rules)
             values.append(optimum.value)
             picked += [problem.matrix.item_ids[item] for item in optimum.items]
             proven = proven and optimum.proven
             on_progress(done, len(document.domains))
-    return TotalOptimum(sum(values) / inputs.matrix.unit, proven, tuple(picked))
+    total = sum(values)
+    return TotalOptimum(total / inputs.matrix.unit, total, proven, tuple(picked))
 
 
 def _solve(problem: Problem, record: DomainSelection, rules: SelectionRules) -> Optimum:
-    lacking = {row.stratum: row.shortfall for row in record.strata}
-    lower = problem.lower - np.array([lacking.get(name, 0) for name in problem.strata], dtype=np.int64)
-    problem = problem.relaxed(record.k - record.shortfall, lower)
+    short = {(row.domain, row.stratum): row.shortfall for row in record.strata}
+    missing = [short.get(problem.places(h), 0) for h in range(len(problem.strata))]
+    sizes = problem.sizes - np.array([record.lacking.get(name, 0) for name in problem.domains], np.int64)
+    problem = problem.relaxed(sizes, problem.lower - np.array(missing, dtype=np.int64))
     known = tuple(problem.matrix.rows(record.item_ids))
     upper = tighten(problem, known, bound_online(problem, known), rules)
     better = improve_set(problem, order_picks(problem, known), upper, rules)
@@ -177,7 +163,8 @@ def gains_by_domain(
     quotas = [Quota(domain=name, stratum=name, k=min(total, count)) for name, count in limits.items()]
     rules = _rules_for_all(inputs.matrix, rules)
     unit = inputs.matrix.unit
-    with posed(replace(inputs, strata=None, quotas=tuple(quotas)), None, rules=rules) as problems:
+    alone = replace(inputs, strata=None, quotas=tuple(quotas))
+    with posed(alone, None, rules=rules, joined=False) as problems:
         return {
             name: tuple(gain / unit for gain in pick_greedily(problem, rules).gains)
             for name, problem in problems.items()

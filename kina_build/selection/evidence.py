@@ -1,4 +1,4 @@
-"""What the files say about one domain, as the verifier reads it."""
+"""What the files say about one domain, or several that conflicts join, as the verifier reads it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ CHUNK_SCORES = 4_000_000
 """Scores widened to 64 bits at a time."""
 
 Whole = NDArray[np.int64]
+
+Key = tuple[str, str]
+"""Domain and stratum, or domain and anchor."""
 
 
 class Positions(Mapping[str, int]):
@@ -46,33 +49,41 @@ class Domain:
 
     ids: Sequence[str]
     """Sorted."""
-    anchor_ids: tuple[str, ...]
+    columns: tuple[Key, ...]
+    """Domain and anchor of each column of the levels."""
     levels: Any
-    """Shape (items, anchors), in memory or on disk."""
+    """Shape (items, columns), in memory or on disk; of joined domains, each item on its own columns."""
     weights: Whole
-    strata: tuple[str, ...]
+    strata: tuple[Key, ...]
     """The strata that items have, sorted."""
     codes: Whole
     """Position of each item's stratum in `strata`."""
-    quotas: Mapping[str, Quota]
+    quotas: Mapping[Key, Quota]
     rivals: Mapping[str, frozenset[str]]
     """Item to all items it must not be taken with."""
     must: frozenset[str]
     barred: frozenset[str]
-    size: int
-    """Items a set has to have: as asked less the shortfall."""
-    lower: Mapping[str, int]
+    asked: Mapping[str, int]
+    """Domain to the items asked for of it."""
+    sizes: Mapping[str, int]
+    """Domain to the items a set has to have: as asked less the shortfall."""
+    lower: Mapping[Key, int]
     """Least items by stratum: as asked less the shortfall."""
     position: Mapping[str, int]
 
-    def stratum(self, at: int) -> str:
+    @property
+    def size(self) -> int:
+        """Return the items of a set."""
+        return sum(self.sizes.values())
+
+    def stratum(self, at: int) -> Key:
         """Return the stratum of the item at a position."""
         return self.strata[int(self.codes[at])]
 
-    def upper(self, stratum: str) -> int:
+    def upper(self, stratum: Key) -> int:
         """Return the most items of a stratum."""
-        quota = self.quotas.get(stratum)
-        return self.size if quota is None or quota.upper is None else min(quota.upper, self.size)
+        quota, size = self.quotas.get(stratum), self.sizes[stratum[0]]
+        return size if quota is None or quota.upper is None else min(quota.upper, size)
 
     def sums_above(self, thresholds: Whole, items: Whole | None = None) -> Whole:
         """Return the weighted support of items above thresholds, in whole numbers.
@@ -111,37 +122,108 @@ class Domain:
         return gains
 
 
-def gather_domain(record: DomainSelection, inputs: Inputs) -> Domain:
-    """Gather what the files say about one domain of a selection."""
-    matrix = inputs.matrix
-    if record.domain:
-        names, codes = inputs.domain_codes
-        own = np.flatnonzero(codes == names.index(record.domain)) if record.domain in names else codes[:0]
-        matrix = take_items(matrix, own)
-    names, codes = code_items(inputs.strata, matrix.item_ids)
-    # an item without a stratum has the stratum ""
-    strata, codes = (names, codes) if (codes >= 0).all() else (("", *names), codes + 1)
+def gather_domain(
+    record: DomainSelection, asked: Mapping[str, int], inputs: Inputs, rivals: Mapping[str, frozenset[str]]
+) -> Domain:
+    """Gather what the files say about one part of a selection.
+
+    Args:
+        record: only its shortfalls are taken.
+        asked: the part's domains and their sizes.
+        inputs: the files.
+        rivals: what each item must not be taken with.
+    """
+    domains = tuple(asked)
+    matrix, owner = _lay_out(domains, inputs)
+    labels, own = code_items(inputs.strata, matrix.item_ids)
+    names = ("", *labels)  # an item without a stratum has the stratum ""
+    met, codes = np.unique(owner * len(names) + own + 1, return_inverse=True)
     position = Positions(matrix.item_ids)
-    rivals = rivals_of(inputs)
     of_must = {other for item_id in inputs.must for other in rivals.get(item_id, ())}
-    short = {row.stratum: row.shortfall for row in record.strata}
-    quotas = {q.stratum: q for q in inputs.quotas if q.k is None or q.domain == record.domain}
-    barred = inputs.exclude | (of_must - inputs.must)
+    short = {(row.domain, row.stratum): row.shortfall for row in record.strata}
+    alone = next(iter(asked)) if len(asked) == 1 else ""
+    quotas = {
+        (alone if q.k is None else q.domain, q.stratum): q
+        for q in inputs.quotas
+        if q.k is None or q.domain in asked
+    }
+    barred = inputs.closed | (of_must - inputs.must)
     return Domain(
         ids=matrix.item_ids,
-        anchor_ids=matrix.anchor_ids,
+        columns=matrix.columns,
         levels=matrix.levels,
-        weights=matrix.weights.astype(np.int64),
-        strata=strata,
-        codes=codes,
+        weights=matrix.weights,
+        strata=tuple((domains[at // len(names)], names[at % len(names)]) for at in met.tolist()),
+        codes=codes.astype(np.int64),
         quotas=quotas,
         rivals=rivals,
         must=frozenset(item_id for item_id in inputs.must if item_id in position),
         barred=frozenset(item_id for item_id in barred if item_id in position),
-        size=record.k - record.shortfall,
-        lower={name: quota.lower - short.get(name, 0) for name, quota in quotas.items()},
+        asked=asked,
+        sizes={name: size - record.lacking.get(name, 0) for name, size in asked.items()},
+        lower={key: quota.lower - short.get(key, 0) for key, quota in quotas.items()},
         position=position,
     )
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The scores of some domains, side by side."""
+
+    item_ids: Sequence[str]
+    columns: tuple[Key, ...]
+    levels: Any
+    weights: Whole
+
+
+def _lay_out(domains: tuple[str, ...], inputs: Inputs) -> tuple[_Table, Whole]:
+    """Return the scores of some domains, and the position of each item's domain among them."""
+    matrix = inputs.matrix
+    weights = matrix.weights.astype(np.int64)
+    if domains != ("",):
+        names, codes = inputs.domain_codes
+        wanted = np.array([name in domains for name in names] + [False])
+        own = np.flatnonzero(wanted[codes])
+        matrix = take_items(matrix, own)
+        number_of = np.array([domains.index(name) if name in domains else -1 for name in names])
+        owner = number_of[codes[own]] if len(own) else own
+    columns: tuple[Key, ...] = ()
+    if len(domains) == 1:
+        columns = tuple((domains[0], anchor) for anchor in matrix.anchor_ids)
+        table = _Table(matrix.item_ids, columns, matrix.levels, weights)
+        return table, np.zeros(len(matrix.item_ids), dtype=np.int64)
+    levels = matrix.levels[0 : len(matrix.item_ids)]
+    blocks = []
+    for number, name in enumerate(domains):
+        alone = np.where((owner == number)[:, None], levels, 0)
+        held = np.flatnonzero(alone.any(axis=0))
+        blocks.append((alone[:, held], weights[held]))
+        columns += tuple((name, matrix.anchor_ids[at]) for at in held.tolist())
+    side = np.concatenate([block for block, _ in blocks], axis=1)
+    table = _Table(matrix.item_ids, columns, side, np.concatenate([mass for _, mass in blocks]))
+    return table, owner
+
+
+def parts_of(inputs: Inputs, rivals: Mapping[str, frozenset[str]]) -> list[tuple[str, ...]]:
+    """Return the domains of a budget, those that a conflict between eligible items joins together."""
+    names = sorted({quota.domain for quota in inputs.quotas if quota.k is not None}) or [""]
+    if len(names) == 1:
+        return [tuple(names)]
+    known, codes = inputs.domain_codes
+    position = Positions(inputs.matrix.item_ids)
+    shut = inputs.closed | inputs.must | {j for i in inputs.must for j in rivals.get(i, ())}
+    home = {
+        item_id: known[int(codes[position[item_id]])]
+        for item_id in rivals
+        if item_id in position and item_id not in shut and codes[position[item_id]] >= 0
+    }
+    group = {name: {name} for name in names}
+    for item_id, name in home.items():
+        for other in rivals[item_id]:
+            if name in group and home.get(other) in group and group[name] is not group[home[other]]:
+                merged = group[name] | group[home[other]]
+                group |= dict.fromkeys(merged, merged)
+    return sorted({tuple(sorted(members)) for members in group.values()})
 
 
 def rivals_of(inputs: Inputs) -> dict[str, frozenset[str]]:
@@ -165,9 +247,9 @@ def rivals_of(inputs: Inputs) -> dict[str, frozenset[str]]:
     return found
 
 
-def count_strata(domain: Domain, item_ids: Iterable[str]) -> dict[str, int]:
+def count_strata(domain: Domain, item_ids: Iterable[str]) -> dict[Key, int]:
     """Count the items of each stratum."""
-    counts: dict[str, int] = {}
+    counts: dict[Key, int] = {}
     for item_id in item_ids:
         name = domain.stratum(domain.position[item_id])
         counts[name] = counts.get(name, 0) + 1

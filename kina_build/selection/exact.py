@@ -144,11 +144,11 @@ def _set_rows(problem: Problem, items: Indices, width: int) -> list[LinearConstr
     from scipy.optimize import LinearConstraint
     from scipy.sparse import csr_array
 
-    strata = len(problem.strata)
-    counts = np.zeros((strata + 1, width))
+    strata, domains = len(problem.strata), len(problem.domains)
+    counts = np.zeros((strata + domains, width))
     counts[problem.stratum[items], np.arange(len(items))] = 1
-    counts[strata, : len(items)] = 1
-    lows, highs = np.append(problem.lower, problem.size), np.append(problem.upper, problem.size)
+    counts[strata + problem.group[problem.stratum[items]], np.arange(len(items))] = 1
+    lows, highs = (np.append(bound, problem.sizes) for bound in (problem.lower, problem.upper))
     found = [LinearConstraint(csr_array(counts), lows, highs)]
     position = {int(item): index for index, item in enumerate(items)}
     groups = clash_groups(problem, items)

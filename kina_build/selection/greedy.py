@@ -166,6 +166,7 @@ def _pick_compiled(problem: Problem, room: Room, cover: Floats, block: int) -> t
         room.counts.copy(),
         problem.lower,
         problem.upper,
+        problem.group,
         room.free,
         conflicts.start,
         conflicts.stop,

@@ -49,6 +49,8 @@ def state(kind: str, k: int | None = None) -> Guarantee:
 
 def has_quotas(problem: Problem) -> bool:
     """Tell whether stratum bounds can bind at all."""
+    if len(problem.domains) > 1:
+        return True
     supply = np.bincount(problem.stratum, minlength=len(problem.strata))
     tight = problem.upper < np.minimum(supply, problem.size)
     return bool((problem.lower > 0).any() and np.count_nonzero(supply) > 1) or bool(tight.any())

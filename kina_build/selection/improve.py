@@ -135,9 +135,12 @@ def _allowed(problem: Problem, items: list[int], outside: Indices) -> NDArray[np
     counts = problem.counts(items)
     old, new = problem.stratum[items], problem.stratum[outside]
     same = new[:, None] == old[None, :]
-    spare = (counts < problem.upper)[new][:, None] & (counts > problem.lower)[old][None, :]
+    home = problem.group[new][:, None] == problem.group[old][None, :]
+    room = (counts < problem.upper)[new][:, None] & (counts > problem.lower)[old][None, :]
     free = ~np.isin(items, problem.must)
-    allowed: NDArray[np.bool_] = (same | spare) & free[None, :] & _without_clash(problem, items, outside)
+    allowed: NDArray[np.bool_] = (
+        (same | (home & room)) & free[None, :] & _without_clash(problem, items, outside)
+    )
     return allowed
 
 

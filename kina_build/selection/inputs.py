@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kina_build.errors import InputError, RowErrors, UsageError
 from kina_build.jsonl import canonical
 from kina_build.rows.source import each
-from kina_build.selection.labels import code_items
+from kina_build.selection.labels import Labels, code_items
 from kina_build.selection.records import ConflictMode, Quota
-from kina_build.support.ids import Indices, encoded_slices
+from kina_build.support.ids import Ids, Indices, encode_ids, encoded_slices
 from kina_build.support.matrix import SupportMatrix
 from kina_build.support.parts import slices
 from kina_build.tables import Row, hint_at, need_rows, read_typed
@@ -37,6 +39,15 @@ class Inputs:
     conflict_mode: ConflictMode = "clusters"
     must: frozenset[str] = field(default_factory=frozenset)
     exclude: frozenset[str] = field(default_factory=frozenset)
+    accepted: frozenset[str] | None = None
+    """The only items that may be taken, by the reviewers' decisions; None: decisions do not matter."""
+
+    @functools.cached_property
+    def closed(self) -> frozenset[str]:
+        """Return the items that may not be taken: excluded, or not accepted."""
+        if self.accepted is None:
+            return self.exclude
+        return self.exclude | {i for i in self.matrix.item_ids if i not in self.accepted}
 
     @functools.cached_property
     def domain_codes(self) -> tuple[tuple[str, ...], Indices]:
@@ -57,6 +68,7 @@ class Inputs:
             "conflicts": self.conflicts,
             "must": sorted(self.must),
             "exclude": sorted(self.exclude),
+            "decisions": None if self.accepted is None else ["accepted", *sorted(self.accepted)],
         }
         return found | {name: _sha256(canonical(value).encode()) for name, value in given.items() if value}
 
@@ -159,6 +171,29 @@ def _read_ids(path: Path, option: str) -> list[str]:
     return [str(row.values["item_id"]) for row in rows]
 
 
+def read_decisions(path: Path) -> dict[str, str]:
+    """Read the reviewers' decisions: item to accept, revise, reject or escalate.
+
+    Raises:
+        RowErrors: a row without an item or with another decision, or an item with two decisions.
+    """
+    found: dict[str, str] = {}
+    faults = []
+    rows = need_rows(path)
+    for row in rows:
+        item_id, decision = (str(row.values.get(key) or "").strip() for key in ("item_id", "decision"))
+        if not item_id or decision not in DECISIONS:
+            faults.append(row.fault(f"needs an item_id and a decision of {', '.join(DECISIONS)}"))
+        elif found.setdefault(item_id, decision) != decision:
+            faults.append(row.fault(f"{item_id!r} was decided otherwise before: {found[item_id]}"))
+    if faults:
+        raise RowErrors(faults, hint=hint_at(rows, "`kina review settle --decisions` writes them"))
+    return found
+
+
+DECISIONS = ("accept", "revise", "reject", "escalate")
+"""What reviewers may decide of an item."""
+
 DECIDES = frozenset({"decision", "verdict"})
 """Fields of rows that judge items."""
 
@@ -177,11 +212,26 @@ def check_names(inputs: Inputs) -> None:
     if unknown:
         count = f"{len(unknown)} such ids"
         raise InputError(f"--must names {unknown[0]!r}, which has no support scores ({count})")
+    refused = [] if inputs.accepted is None else sorted(inputs.must - inputs.accepted)
+    if refused:
+        raise UsageError(f"{refused[0]!r} is a --must item that reviewers have not accepted")
     both = sorted(inputs.must & inputs.exclude)
     if both:
         raise UsageError(f"{both[0]!r} is both a --must and an --exclude item")
     if inputs.quotas and inputs.strata is None:
         raise UsageError("--quota needs --strata", hint="a file with the columns item_id and stratum")
+
+
+def unscored(inputs: Inputs) -> list[str]:
+    """Return the items that have a stratum but no support row: they are no candidates."""
+    if inputs.strata is None:
+        return []
+    scored = Ids(encode_ids(inputs.matrix.item_ids)) if isinstance(inputs.strata, Labels) else None
+    if scored is not None and isinstance(inputs.strata, Labels):
+        held = inputs.strata.ids.encoded
+        return list(Ids(held[~np.isin(held, scored.encoded)]))
+    known = set(inputs.matrix.item_ids)
+    return sorted(item_id for item_id in inputs.strata if item_id not in known)
 
 
 def _support_digest(matrix: SupportMatrix) -> str:
@@ -199,7 +249,8 @@ def _label_digest(names: tuple[str, ...], codes: Indices) -> str:
 
 
 def _anchor_digest(matrix: SupportMatrix) -> str:
-    return _sha256(canonical([matrix.anchor_ids, matrix.weights.tolist(), matrix.weight_unit]).encode())
+    units = [matrix.weight_unit] if matrix.weight_step == 1 else [matrix.weight_unit, matrix.weight_step]
+    return _sha256(canonical([matrix.anchor_ids, matrix.weights.tolist(), *units]).encode())
 
 
 def _sha256(content: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Cut the inputs into one problem a domain."""
+"""Cut the inputs into one problem a domain, or one for domains that conflicts join."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from kina_build.engine import Engine, open_engine
 from kina_build.errors import Refusal, UsageError
 from kina_build.selection.conflicts import connect
 from kina_build.selection.inputs import Inputs
-from kina_build.selection.problem import Problem, build_problem
+from kina_build.selection.problem import JOINT, Problem, build_problem, join_problems
 from kina_build.selection.records import Quota
 from kina_build.selection.shards import Shards
+from kina_build.support.ids import position_of
 from kina_build.support.matrix import SupportMatrix
 from kina_build.support.parts import take_items
 from kina_build.support.pieces import PartedLevels
@@ -32,12 +33,14 @@ def posed(
     *,
     engine: Engine | None = None,
     rules: SelectionRules = SelectionRules(),
+    joined: bool = True,
 ) -> Iterator[dict[str, Problem]]:
     """Cut the inputs into problems; where levels are on disk and no engine is given, open one for them."""
     with ExitStack() as stack:
         if isinstance(inputs.matrix.levels, PartedLevels) and engine is None:
             engine = stack.enter_context(open_engine())
-        yield split(inputs, size, engine=engine, rules=rules)
+        found = split(inputs, size, engine=engine, rules=rules)
+        yield join(found, inputs) if joined else found
 
 
 def split(
@@ -79,8 +82,32 @@ def split(
     for name in sorted(sizes):
         rows = np.flatnonzero(codes == names.index(name)) if name in names else np.zeros(0, dtype=np.int64)
         quotas = [quota for quota in inputs.quotas if quota.domain == name]
-        problems[name] = build(inputs, take_items(inputs.matrix, rows), sizes[name], quotas)
+        problems[name] = build(inputs, take_items(inputs.matrix, rows), sizes[name], quotas, domain=name)
     return problems
+
+
+def join(problems: Mapping[str, Problem], inputs: Inputs) -> dict[str, Problem]:
+    """Put domains together that a conflict between open items joins; the others stay as they are.
+
+    Only the connected ones become one problem: elsewhere the guarantee of the single domain is the
+    better one.
+    """
+    near = {} if len(problems) == 1 else rivals(inputs)
+    places = {name: one.matrix.item_ids for name, one in problems.items()}
+    home: dict[str, str] = {}
+    for item_id in near:
+        for name, ids in places.items():
+            at = position_of(ids, item_id)
+            if at is not None and not problems[name].barred[at] and at not in problems[name].must:
+                home[item_id] = name
+    edges = [(home[i], home[j]) for i in home for j in near[i] if j in home and home[i] != home[j]]
+    groups = connect(edges)
+    tied = {name for group in groups for name in group}
+    found = {name: one for name, one in problems.items() if name not in tied}
+    for group in groups:
+        parts = [problems[name] for name in group]
+        found[JOINT.join(group)] = join_problems(parts, inputs.conflicts, inputs.conflict_mode)
+    return dict(sorted(found.items(), key=lambda pair: pair[1].domains))
 
 
 def budget_sizes(quotas: Iterable[Quota]) -> dict[str, int]:
@@ -109,8 +136,16 @@ def _code_domains(inputs: Inputs, sizes: Mapping[str, int]) -> tuple[list[str], 
 
 
 def _ruled_out(inputs: Inputs) -> frozenset[str]:
-    """Return what is in conflict with a must-include item."""
+    """Return what is in conflict with a must-include item.
+
+    Raises:
+        Refusal: two must-include items are.
+    """
     near = rivals(inputs) if inputs.must else {}
+    for item_id in sorted(inputs.must):
+        clash = sorted(inputs.must & near.get(item_id, frozenset()))
+        if clash:
+            raise Refusal(f"must-include items {item_id!r} and {clash[0]!r} are in conflict")
     return frozenset(other for item_id in inputs.must for other in near.get(item_id, ())) - inputs.must
 
 
@@ -120,6 +155,7 @@ def _problem(
     size: int,
     quotas: Iterable[Quota],
     *,
+    domain: str = "",
     ruled_out: frozenset[str],
     engine: Engine | None,
     rules: SelectionRules,
@@ -135,8 +171,9 @@ def _problem(
         conflicts=inputs.conflicts,
         mode=inputs.conflict_mode,
         must=[item_id for item_id in inputs.must if matrix.rows([item_id])],
-        exclude=inputs.exclude | ruled_out,
+        exclude=inputs.closed | ruled_out,
         shards=shards,
+        domain=domain,
     )
 
 

@@ -18,15 +18,22 @@ from kina_build.selection.records import ConflictMode, Quota
 from kina_build.selection.shards import Shards
 from kina_build.support.ids import take_ids
 from kina_build.support.matrix import SupportMatrix
+from kina_build.support.parts import slices
+
+JOINT = "\0"
+"""Stands between a domain and a name of its own, and between joined domains."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Choose `size` items: at most upper and at least lower of each stratum, no two in conflict."""
+    """Choose so many items of each domain, within lower and upper of each stratum, no two in conflict."""
 
     matrix: SupportMatrix
-    size: int
+    """Of joined domains: their anchors side by side, each domain's items scored on its own alone."""
+    sizes: Indices
+    """Items to take of each domain, shape (domains,)."""
     strata: tuple[str, ...]
+    """Of joined domains: domain, NUL, stratum."""
     stratum: Indices
     """Shape (items,): position in `strata`."""
     lower: Indices
@@ -40,6 +47,31 @@ class Problem:
     """Items that may not be taken."""
     shards: Shards | None = None
     """Where the levels are on disk: who reads them."""
+    domains: tuple[str, ...] = ("",)
+    """One, or those that conflicts join."""
+    owner: Indices | None = None
+    """Domain of each stratum of joined domains, shape (strata,)."""
+    columns: tuple[tuple[str, str], ...] = ()
+    """Domain and anchor of each column of joined domains."""
+
+    @functools.cached_property
+    def size(self) -> int:
+        """Return the items to take in all."""
+        return int(self.sizes.sum())
+
+    @functools.cached_property
+    def group(self) -> Indices:
+        """Return the domain of each stratum, shape (strata,)."""
+        return np.zeros(len(self.strata), dtype=np.int64) if self.owner is None else self.owner
+
+    def by_domain(self, counts: Indices) -> Indices:
+        """Add up counts of strata, shape (strata,), by domain."""
+        return np.bincount(self.group, weights=counts, minlength=len(self.domains)).astype(np.int64)
+
+    def places(self, stratum: int) -> tuple[str, str]:
+        """Return the domain and the own name of a stratum."""
+        domain, name = self.domains[int(self.group[stratum])], self.strata[stratum]
+        return domain, name if self.owner is None else name[len(domain) + len(JOINT) :]
 
     @functools.cached_property
     def weights(self) -> NDArray[np.float64]:
@@ -98,7 +130,8 @@ class Problem:
         counts = self.counts(items)
         clash = any(chosen.intersection(self.conflicts.of(item).tolist()) - {item} for item in chosen)
         return bool(
-            len(chosen) == len(items) == self.size
+            len(chosen) == len(items)
+            and (self.by_domain(counts) == self.sizes).all()
             and (counts >= self.lower).all()
             and (counts <= self.upper).all()
             and not clash
@@ -106,13 +139,9 @@ class Problem:
             and chosen.issuperset(self.must.tolist())
         )
 
-    def relaxed(self, size: int, lower: Indices) -> Problem:
-        """Return the same problem with another size and other lower quotas."""
-        return replace(self, size=size, lower=lower, upper=np.minimum(self.upper, size))
-
-    def without(self, barred: NDArray[np.bool_]) -> Problem:
-        """Return the same problem with other items barred."""
-        return replace(self, barred=barred)
+    def relaxed(self, sizes: Indices, lower: Indices) -> Problem:
+        """Return the same problem with other sizes and other lower quotas."""
+        return replace(self, sizes=sizes, lower=lower, upper=np.minimum(self.upper, sizes[self.group]))
 
     def narrowed(self, items: Indices) -> Problem:
         """Return the problem over some items, all must-include items among them.
@@ -182,6 +211,7 @@ def build_problem(
     must: Collection[str] = (),
     exclude: Collection[str] = (),
     shards: Shards | None = None,
+    domain: str = "",
 ) -> Problem:
     """Turn names into indices.
 
@@ -195,6 +225,7 @@ def build_problem(
         must: items fixed in advance.
         exclude: items left out.
         shards: who reads the levels, where they are on disk.
+        domain: its name.
 
     Raises:
         InputError: an item without a stratum.
@@ -207,7 +238,7 @@ def build_problem(
     barred[matrix.rows(exclude)] = True
     problem = Problem(
         matrix=matrix,
-        size=size,
+        sizes=np.array([size], dtype=np.int64),
         strata=names,
         stratum=stratum,
         lower=np.array([bounds[name].lower if name in bounds else 0 for name in names], dtype=np.int64),
@@ -216,9 +247,70 @@ def build_problem(
         must=np.array(sorted(matrix.rows(must)), dtype=np.int64),
         barred=barred,
         shards=shards,
+        domains=(domain,),
     )
     _check_must(problem)
     return problem
+
+
+def join_problems(problems: Sequence[Problem], conflicts: Sequence[Pair], mode: ConflictMode) -> Problem:
+    """Put domains that conflicts join into one problem: the objective is the sum over the domains.
+
+    Args:
+        problems: of the domains, sorted by name.
+        conflicts: pairs of all items.
+        mode: how they bind.
+    """
+    ids = [item_id for one in problems for item_id in one.matrix.item_ids]
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    kept = [np.flatnonzero(_supported(one.matrix)) for one in problems]
+    first = problems[0].matrix
+    levels = np.zeros((len(ids), sum(map(len, kept))), dtype=first.levels.dtype)
+    down = across = 0
+    columns: list[tuple[str, str]] = []
+    for one, own in zip(problems, kept, strict=True):
+        height = len(one.matrix.item_ids)
+        levels[down : down + height, across : across + len(own)] = one.matrix.levels[0:height][:, own]
+        down, across = down + height, across + len(own)
+        columns += [(one.domains[0], first.anchor_ids[column]) for column in own.tolist()]
+    starts = np.cumsum([0, *(len(one.strata) for one in problems)])
+    stratum = np.concatenate([one.stratum + at for one, at in zip(problems, starts[:-1], strict=True)])
+    must = np.concatenate([_mask(one.must, len(one.stratum)) for one in problems])
+    matrix = replace(
+        first,
+        item_ids=tuple(ids[row] for row in order),
+        anchor_ids=tuple(JOINT.join(column) for column in columns),
+        levels=levels[order],
+        weights=np.concatenate([first.weights[own] for own in kept]),
+    )
+    return Problem(
+        matrix=matrix,
+        sizes=np.concatenate([one.sizes for one in problems]),
+        strata=tuple(JOINT.join((one.domains[0], name)) for one in problems for name in one.strata),
+        stratum=stratum[order],
+        lower=np.concatenate([one.lower for one in problems]),
+        upper=np.concatenate([one.upper for one in problems]),
+        conflicts=index_conflicts(matrix.item_ids, conflicts, mode),
+        must=np.flatnonzero(must[order]),
+        barred=np.concatenate([one.barred for one in problems])[order],
+        domains=tuple(one.domains[0] for one in problems),
+        owner=np.repeat(np.arange(len(problems)), [len(one.strata) for one in problems]),
+        columns=tuple(columns),
+    )
+
+
+def _supported(matrix: SupportMatrix) -> NDArray[np.bool_]:
+    """Tell which anchors some item supports, shape (anchors,)."""
+    found = np.zeros(len(matrix.anchor_ids), dtype=bool)
+    for rows in slices(matrix):
+        found |= (matrix.levels[rows] > 0).any(axis=0)
+    return found
+
+
+def _mask(items: Indices, count: int) -> NDArray[np.bool_]:
+    mask = np.zeros(count, dtype=bool)
+    mask[items] = True
+    return mask
 
 
 def _index_strata(

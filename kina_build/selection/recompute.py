@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kina_build.selection.evidence import Domain, Whole, count_strata, mask_of
+from kina_build.selection.evidence import Domain, Key, Whole, count_strata, mask_of
 from kina_build.selection.records import EXACT_NEIGHBOURS, STATEMENTS, Guarantee
 
 STRETCH = 65_536
@@ -20,17 +20,18 @@ class Growth:
 
     def __init__(self, domain: Domain, held: Iterable[str] = ()) -> None:
         self.domain = domain
-        self.counts: dict[str, int] = {}
+        self.counts: dict[Key, int] = {}
         self.shut = mask_of(domain, domain.barred)
         for item_id in held:
             self.take(item_id)
 
-    def fits(self, stratum: str) -> bool:
-        """Tell whether one more item of a stratum leaves enough places for all lower quotas."""
+    def fits(self, stratum: Key) -> bool:
+        """Tell whether one more item of a stratum leaves enough places of its domain for lower quotas."""
         count, names = self.counts.get(stratum, 0), {*self.counts, *self.domain.lower}
-        claimed = sum(max(self.counts.get(name, 0), self.domain.lower.get(name, 0)) for name in names)
+        near = [name for name in names if name[0] == stratum[0]]
+        claimed = sum(max(self.counts.get(name, 0), self.domain.lower.get(name, 0)) for name in near)
         needed = count < self.domain.lower.get(stratum, 0)
-        return count < self.domain.upper(stratum) and (needed or claimed < self.domain.size)
+        return count < self.domain.upper(stratum) and (needed or claimed < self.domain.sizes[stratum[0]])
 
     def take(self, item_id: str) -> None:
         """Add an item; it and what it is in conflict with are shut."""
@@ -52,9 +53,9 @@ def price_bound(domain: Domain, thresholds: Whole, cliques: Iterable[Sequence[st
     """
     prices = domain.sums_above(thresholds)
     clique = {item_id: number for number, group in enumerate(cliques) for item_id in group}
-    growth, seen = Growth(domain, domain.must), set[tuple[int, str]]()
+    growth, seen = Growth(domain, domain.must), set[tuple[int, Key]]()
     total = sum(int(prices[domain.position[item_id]]) for item_id in domain.must)
-    places, fits = domain.size - len(domain.must), dict[str, bool]()
+    places, fits = domain.size - len(domain.must), dict[Key, bool]()
     order = np.argsort(-prices, kind="stable")
     at = 0
     while places > 0 and at < len(order):
@@ -64,7 +65,9 @@ def price_bound(domain: Domain, thresholds: Whole, cliques: Iterable[Sequence[st
         for item in stretch.tolist():
             item_id, stratum = domain.ids[item], domain.stratum(item)
             cell = (clique.get(item_id, -1), stratum)
-            if not fits.setdefault(stratum, growth.fits(stratum)) or (cell[0] >= 0 and cell in seen):
+            if stratum not in fits:
+                fits[stratum] = growth.fits(stratum)
+            if not fits[stratum] or (cell[0] >= 0 and cell in seen):
                 continue
             seen.add(cell)
             total += int(prices[item])
@@ -121,19 +124,27 @@ def set_faults(domain: Domain, item_ids: Sequence[str]) -> list[str]:
     chosen = set(item_ids)
     if len(chosen) != len(item_ids):
         faults.append("item_ids: an item stands twice")
-    if len(item_ids) != domain.size:
-        faults.append(f"item_ids: {len(item_ids)} items, not {domain.size}")
     faults += [f"item_ids: {item_id!r} was excluded" for item_id in sorted(chosen & domain.barred)]
     faults += [f"item_ids: must-include {item_id!r} is missing" for item_id in sorted(domain.must - chosen)]
     for item_id in sorted(chosen):
         clash = sorted(chosen & domain.rivals.get(item_id, frozenset()))
         if clash and item_id < clash[0]:
             faults.append(f"item_ids: {item_id!r} and {clash[0]!r} are in conflict")
-    counts = count_strata(domain, item_ids)
-    for name in sorted({*counts, *domain.quotas}):
-        count, least, most = counts.get(name, 0), domain.lower.get(name, 0), domain.upper(name)
+    return faults + _count_faults(domain, item_ids)
+
+
+def _count_faults(domain: Domain, item_ids: Sequence[str]) -> list[str]:
+    """Check sizes and quotas."""
+    faults, counts = [], count_strata(domain, item_ids)
+    for name, size in domain.sizes.items():
+        held = sum(count for key, count in counts.items() if key[0] == name)
+        if held != size:
+            where = f"{name}: " if len(domain.sizes) > 1 else ""
+            faults.append(f"item_ids: {where}{held} items, not {size}")
+    for key in sorted({*counts, *domain.quotas}):
+        count, least, most = counts.get(key, 0), domain.lower.get(key, 0), domain.upper(key)
         if not least <= count <= most:
-            faults.append(f"strata: {name!r} has {count} items, not {least} to {most}")
+            faults.append(f"strata: {key[1]!r} has {count} items, not {least} to {most}")
     return faults
 
 
@@ -154,7 +165,7 @@ def clique_faults(domain: Domain, cliques: Iterable[Sequence[str]]) -> list[str]
 
 def worst_case(domain: Domain, pairwise: bool) -> Guarantee:
     """Say which theorem covers the constraints of a greedy run."""
-    near = _near(domain)
+    near = near_of(domain)
     quotas = _quotas_bind(domain)
     if not near:
         kind, theorem = ("quotas", "matroid") if quotas else ("cardinality", "cardinality")
@@ -174,13 +185,16 @@ def _state(kind: str, theorem: str, factor: float, k: int | None = None, parts: 
     return Guarantee(theorem=theorem, factor=factor, k=k, statement=STATEMENTS[kind].format(k=k, parts=parts))
 
 
-def _near(domain: Domain) -> dict[str, frozenset[str]]:
+def near_of(domain: Domain) -> dict[str, frozenset[str]]:
+    """Return what each item of the domain is in conflict with inside it."""
     inside = domain.position
     found = {i: frozenset(j for j in near if j in inside) for i, near in domain.rivals.items() if i in inside}
     return {item_id: near for item_id, near in found.items() if near}
 
 
 def _quotas_bind(domain: Domain) -> bool:
+    if len(domain.sizes) > 1:
+        return True
     supply = dict(zip(domain.strata, np.bincount(domain.codes).tolist(), strict=True))
     if any(domain.upper(name) < min(count, domain.size) for name, count in supply.items()):
         return True

@@ -10,13 +10,16 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 ConflictMode = Literal["clusters", "pairwise"]
 """How conflict pairs bind: one item a connected cluster, or never both items of a pair."""
 
+Eligible = Literal["all", "accepted", "not refused"]
+"""Items that may be taken: all; those that reviewers accepted; or all but those they refused."""
+
 Method = Literal["greedy", "repaired", "improved"]
 """How a set came to be: the greedy picks, refilled where greedy stopped short, or searched further."""
 
 TIE_RULE = "larger gain, then larger raw centrality, then smaller item_id"
 """Raw centrality is the objective of the item alone; zero gains are ties like any other."""
 
-FORMAT = 2
+FORMAT: Literal[3] = 3
 """Version of selection.json; a change of fields raises it."""
 
 
@@ -25,6 +28,7 @@ EXACT_NEIGHBOURS = 24
 cliques in a greedy cover (items by id, each into the first clique it fits) stands for it."""
 
 _FNW = "(Fisher, Nemhauser and Wolsey 1978)"
+_EXTENDIBLE = "(Fisher, Nemhauser and Wolsey 1978; Calinescu, Chekuri, Pal and Vondrak 2011)"
 STATEMENTS = {
     "cardinality": "at least 1 - 1/e of the optimum: a fixed number of items "
     "(Nemhauser, Wolsey and Fisher 1978)",
@@ -33,11 +37,11 @@ STATEMENTS = {
     f"hold whole clusters, forms a matroid {_FNW}",
     "two matroids": f"at least 1/3 of the optimum: quotas and conflict clusters across strata are two "
     f"matroids {_FNW}",
-    "pairs": "at least 1/{parts} of the optimum: pairwise conflicts are {k}-extendible (Mestre 2006)",
+    "pairs": f"at least 1/{{parts}} of the optimum: pairwise conflicts are {{k}}-extendible {_EXTENDIBLE}",
     "pairs and quotas": "at least 1/{parts} of the optimum: pairwise conflicts are {k}-extendible, quotas "
-    "are one matroid more (Mestre 2006)",
+    f"are one matroid more {_EXTENDIBLE}",
     "shortfall": "none: the constraints asked for cannot be met, so there is no optimum to compare with",
-    "withheld": "none: items were withheld because an earlier domain took others they conflict with",
+    "unshown": "none: the set is short of what was asked for, which is not shown to be infeasible",
     "repaired": "none: greedy stopped short of the size and the set was repaired",
 }
 """What each kind of guarantee says, word for word as certificates carry it."""
@@ -91,8 +95,10 @@ class Bound(Record):
     thresholds of their own in place of the coverage; sum over domains: a total."""
     upper_bound: float
     """In the units of the anchor weights."""
+    steps: int
+    """The same as a whole number of the document's steps."""
     ratio: float
-    """Objective / upper bound."""
+    """Objective / upper bound after the rounding of the inputs, itself rounded down."""
 
 
 class Certificate(Record):
@@ -102,74 +108,127 @@ class Certificate(Record):
     """How upper_bound was got."""
     upper_bound: float
     """The online bound: anyone can recompute it from the coverage of the set."""
+    steps: int
+    """The same as a whole number of the document's steps."""
     ratio: float
-    """objective / upper_bound: at least this share of the optimum is reached here."""
+    """At least this share of the optimum is reached here: rounded down, the inputs' rounding carried."""
     guarantee: Guarantee
     tightest: Bound
     """The best upper bound found, and how."""
 
 
+class Cut(Record):
+    """Count what any set can hold: some domains by size, some strata by cliques, the others by quota."""
+
+    domains: tuple[str, ...]
+    """Counted at their size, whatever their strata."""
+    strata: tuple[tuple[str, str], ...]
+    """Domain and stratum, of other domains, counted by the cliques that have an eligible item there."""
+
+
+class Proof(Record):
+    """Show that a shortfall is forced: two cuts whose capacity a stranger adds up."""
+
+    lower: Cut
+    """No set fills more of the lower quotas."""
+    size: Cut
+    """No set holds more items."""
+
+
 class StratumCount(Record):
     """Say how a stratum came out."""
 
+    domain: str = ""
     stratum: str
-    lower: int
-    upper: int | None
-    selected: int
-    shortfall: int = 0
-    """Items lacking to the lower bound: no set can hold more of this stratum."""
+    lower: int = Field(ge=0)
+    upper: int | None = Field(ge=0)
+    selected: int = Field(ge=0)
+    shortfall: int = Field(0, ge=0)
+    """Items lacking to the lower bound."""
 
 
 class DomainSelection(Record):
-    """Hold the set chosen for one domain with everything a stranger needs to check it."""
+    """Hold the set chosen for one domain, or for several that conflicts join, with what checks it."""
 
     domain: str
-    """"" where the whole support was one domain."""
-    k: int
+    """"" where the whole support was one domain; the names of joined domains with " + " between."""
+    k: int = Field(ge=0)
     """Items asked for."""
+    sizes: Mapping[str, int] = Field(min_length=1)
+    """Domain to the items asked for of it; several domains where conflicts join them."""
     method: Method
     item_ids: tuple[str, ...]
     """In pick order: must-include items by id, then by the tie rule on marginal gains."""
     gains: tuple[float, ...]
     """Marginal gain of each pick, in the units of the anchor weights."""
     objective: float
+    steps: int
+    """The objective as a whole number of the document's steps."""
     objective_by_anchor: Mapping[str, float]
-    """Weight times best support; sums to the objective."""
+    """Weight times best support, summed over joined domains; sums to the objective."""
     zero_gain_picks: int
     certificate: Certificate
-    thresholds: Mapping[str, float]
-    """lambda of the dual bound by anchor, multiples of 1/scale; {} where the online bound is tightest."""
+    thresholds: Mapping[str, Mapping[str, int]]
+    """lambda of the dual bound by domain and anchor, in whole levels; {} where the online bound is
+    tightest."""
     cliques: tuple[tuple[str, ...], ...]
     """Disjoint sets of mutually conflicting items (two or more each) that the bounds use."""
     strata: tuple[StratumCount, ...]
     """Strata with a quota or a pick."""
-    shortfall: int
+    shortfall: int = Field(ge=0)
     """Items lacking to k, as --allow-shortfall permits; 0 otherwise."""
-    withheld: tuple[str, ...]
-    """Items left out because an earlier domain took one that they conflict with."""
+    lacking: Mapping[str, int]
+    """Domain to the items lacking to its size; {} where none lacks any."""
+    proof: Proof | None
+    """What shows that the shortfall is forced; None: nothing is short, or it is not shown."""
     greedy_item_ids: tuple[str, ...] | None = None
     """The greedy picks that a set with another method is measured against."""
+
+
+class NamedFile(Record):
+    """Name a file that was read, so that a reader can find it again."""
+
+    role: str
+    """support | anchors | strata | quota | conflicts | must | exclude | decisions | keep."""
+    name: str
+    """Relative to the folder that selection.json was written to; "-" for a stream; of a
+    quota, also the rule "proportional"."""
 
 
 class Selection(Record):
     """Hold selection.json: the total over the domains, then each domain."""
 
-    format: int = FORMAT
+    format: Literal[2, 3] = FORMAT
+    """2: read from a file of the earlier form."""
     item_ids: tuple[str, ...]
     """Of all domains, domain by domain, each in pick order."""
     gains: tuple[float, ...]
     objective: float
     """Sum over the domains."""
+    steps: int
+    """The objective as a whole number of steps of weight_step / (scale x weight_unit)."""
     zero_gain_picks: int
     certificate: Certificate
-    domains: tuple[DomainSelection, ...]
-    scale: int
+    domains: tuple[DomainSelection, ...] = Field(min_length=1)
+    scale: int = Field(ge=1)
     """Levels a unit of score."""
-    weight_unit: int
-    """Integer steps a unit of weight; the arithmetic is exact in 1 / (scale x weight_unit)."""
+    weight_unit: int = Field(ge=1)
+    """Integer steps a unit of weight; the arithmetic is exact in weight_step / (scale x weight_unit)."""
+    weight_step: int = Field(1, ge=1)
+    """Units of weight a step, where weights are so heavy that a step is more than one unit."""
+    slack: int = Field(0, ge=0)
+    """Steps by which the objective of any set may differ from that of the scores and weights as given."""
     conflict_mode: ConflictMode
     tie_rule: str = TIE_RULE
     inputs: Mapping[str, str]
     """Kind of input to the sha256 of its content, whatever its row order or file format."""
+    files: tuple[NamedFile, ...] = ()
+    """The files that were read."""
+    eligible: Eligible = "all"
+    """Which items could be taken: all, only those that reviewers accepted, or also those not decided."""
+    by: str = ""
+    """Field of a pool that is the stratum."""
+    domain_by: str = ""
+    """Field of a pool that is the domain."""
     seal: str = ""
     """sha256 of this document without the seal: catches damage, not forgery."""

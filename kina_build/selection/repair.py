@@ -55,8 +55,8 @@ def fill(
         if supply.size < problem.size or supply.missing.any():
             shortage = describe_shortage(problem, supply)
             if not allow_shortfall:
-                raise Infeasible(f"no {problem.size} items meet the constraints: {shortage}", shortage)
-            problem = problem.relaxed(supply.size, problem.lower - supply.missing)
+                raise Infeasible(shortage.told(problem.size), shortage)
+            problem = problem.relaxed(supply.sizes, problem.lower - supply.missing)
     greedy = pick_greedily(problem, rules)
     if len(greedy.items) == problem.size:
         return Filled(problem, greedy, greedy, repaired=False, shortage=shortage)
@@ -72,9 +72,9 @@ def surely_feasible(problem: Problem) -> bool:
     held = problem.counts(problem.must)
     supply = held + np.bincount(problem.stratum[lone], minlength=len(problem.strata))
     enough = (supply >= problem.lower).all() and (held <= problem.upper).all()
-    claimed = int(problem.lower.clip(min=held).sum())
-    reachable = int(supply.clip(max=problem.upper).sum())
-    return bool(enough and claimed <= problem.size <= reachable)
+    claimed = problem.by_domain(problem.lower.clip(min=held))
+    reachable = problem.by_domain(supply.clip(max=problem.upper))
+    return bool(enough and (claimed <= problem.sizes).all() and (problem.sizes <= reachable).all())
 
 
 def _exchange(problem: Problem, greedy: Picks, rules: SelectionRules) -> Picks | None:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from kina_build.errors import KinaError, Refusal
 from kina_build.selection.conflicts import Indices
-from kina_build.selection.problem import Problem
+from kina_build.selection.cuts import prove
+from kina_build.selection.problem import JOINT, Problem
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -30,6 +31,14 @@ class Shortage:
     """Stratum to items lacking to its lower quota."""
     clusters: dict[str, tuple[tuple[str, ...], ...]]
     """Stratum to the largest sets of mutually conflicting items that use up its supply."""
+    shown: bool = True
+    """Whether counts alone show it; pairwise conflicts are otherwise the solver's word."""
+
+    def told(self, size: int) -> str:
+        """Say that a number of items cannot be had, and how sure that is."""
+        if self.shown:
+            return f"no {size} items meet the constraints: {self}"
+        return f"found no {size} items that meet the constraints (not shown to be infeasible): {self}"
 
     def __str__(self) -> str:
         """Name what is lacking, in one line."""
@@ -54,9 +63,17 @@ class Supply:
     """A fullest set that the constraints allow, conflicted items by name, the rest by count."""
 
     conflicted: tuple[int, ...]
-    size: int
+    counts: Indices
+    """Items of each stratum, shape (strata,)."""
+    sizes: Indices
+    """Items of each domain, shape (domains,)."""
     missing: Indices
     """Items lacking to each lower quota, shape (strata,)."""
+
+    @property
+    def size(self) -> int:
+        """Return the items in all."""
+        return int(self.sizes.sum())
 
 
 def fullest(problem: Problem) -> Supply:
@@ -89,18 +106,24 @@ def fullest(problem: Problem) -> Supply:
         raise KinaError(f"HiGHS could not tell how many items can be had: {answer.message}")
     whole = np.rint(answer.x).astype(np.int64)
     picked = items[whole[: len(items)] > 0]
-    size = int(whole[: len(items) + strata].sum())
-    return Supply(tuple(picked.tolist()), size, whole[len(items) + strata :])
+    counts = whole[len(items) : len(items) + strata] + problem.counts(picked)
+    missing = whole[len(items) + strata :]
+    return Supply(tuple(picked.tolist()), counts, problem.by_domain(counts), missing)
 
 
 def describe_shortage(problem: Problem, supply: Supply) -> Shortage:
     """Turn a fullest set into words: which strata lack items, and which clusters use them up."""
     short = np.flatnonzero(supply.missing)
-    strata = {problem.strata[h]: int(supply.missing[h]) for h in short}
+    strata = {_named(problem, h): int(supply.missing[h]) for h in short.tolist()}
     where = short if len(short) else np.arange(len(problem.strata))
-    groups = {problem.strata[h]: _largest_cliques(problem, h) for h in where.tolist()}
+    groups = {_named(problem, h): _largest_cliques(problem, h) for h in where.tolist()}
     named = {name: found for name, found in groups.items() if found}
-    return Shortage(problem.size - supply.size, strata, named)
+    shown = prove(problem, supply.counts, supply.conflicted, supply.missing) is not None
+    return Shortage(problem.size - supply.size, strata, named, shown)
+
+
+def _named(problem: Problem, stratum: int) -> str:
+    return problem.strata[stratum].replace(JOINT, "/")
 
 
 def _largest_cliques(problem: Problem, stratum: int) -> tuple[tuple[str, ...], ...]:
@@ -123,16 +146,18 @@ def _split(problem: Problem) -> tuple[Indices, NDArray[np.float64]]:
 def _quota_rows(
     problem: Problem, items: Indices
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Build rows: count + shortfall >= lower; count <= upper; all counts <= size."""
+    """Build rows: count + shortfall >= lower; count <= upper; counts of a domain <= its size."""
     strata = len(problem.strata)
     counts = np.zeros((strata, len(items) + 2 * strata))
     counts[problem.stratum[items], np.arange(len(items))] = 1
     counts[np.arange(strata), len(items) + np.arange(strata)] = 1
     lacking = counts.copy()
     lacking[np.arange(strata), len(items) + strata + np.arange(strata)] = 1
-    rows = np.vstack([lacking, counts, counts.sum(axis=0, keepdims=True)])
-    lows = np.concatenate([problem.lower, np.full(strata + 1, -np.inf)])
-    highs = np.concatenate([np.full(strata, np.inf), problem.upper, [problem.size]])
+    domains = np.zeros((len(problem.domains), counts.shape[1]))
+    np.add.at(domains, problem.group, counts)
+    rows = np.vstack([lacking, counts, domains])
+    lows = np.concatenate([problem.lower, np.full(strata + len(domains), -np.inf)])
+    highs = np.concatenate([np.full(strata, np.inf), problem.upper, problem.sizes])
     return rows, lows, highs
 
 

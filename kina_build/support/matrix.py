@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from kina_build.errors import InputError
 from kina_build.jsonl import writing
-from kina_build.rows.npz import Stored, look_at, read_arrays, read_blocks
+from kina_build.rows.npz import Stored, held_names, look_at, read_arrays, read_blocks
 from kina_build.support.ids import Encoded, Ids, as_encoded, encode_ids, position_of
 
 SCALE = 1000
@@ -36,8 +37,14 @@ FINE_WEIGHT_SUM = 100_000_000
 LARGEST_SUM = 2**53
 """Largest objective, in integer steps, that float64 holds exactly too."""
 
+LEAST_TOTAL = 1e-200
+"""Least sum of weights that is told from 0."""
+
 NAMES = ("item_ids", "anchor_ids", "scale", "weights", "weight_unit")
 """Arrays of support.npz beside its levels."""
+
+RARE = ("weight_step", "slack")
+"""Arrays that are there only where they say something."""
 
 HINT = "`kina support` writes it"
 
@@ -59,11 +66,19 @@ class SupportMatrix:
     weights: NDArray[np.int64]
     """Shape (anchors,), non-negative."""
     weight_unit: int
+    weight_step: int = 1
+    """Units of weight a step, where the weights are too heavy for steps of one unit; the weight mu(u) is
+    then weights[u] x weight_step / weight_unit."""
+    slack: int = 0
+    """Steps by which rounding may have moved the objective of any set from what was given."""
+    faded: tuple[str, ...] = ()
+    """Anchors whose weight is above 0 and would round to 0: they count as the least weight there is."""
 
     @property
-    def unit(self) -> int:
+    def unit(self) -> float:
         """Return how many integer steps make one unit of the objective."""
-        return self.scale * self.weight_unit
+        whole = self.scale * self.weight_unit
+        return whole if self.weight_step == 1 else whole / self.weight_step
 
     def rows(self, item_ids: Iterable[str]) -> list[int]:
         """Return the rows of some items, in their order; items that have no row are passed over."""
@@ -102,7 +117,8 @@ def build_matrix(
     _check_unique("anchor_id", anchor_ids)
     if scores.size and not (np.isfinite(scores).all() and scores.min() >= 0 and scores.max() <= 1):
         raise InputError("a support score is outside [0, 1] or not a number")
-    unit = weight_unit(weights, weight_sum)
+    masses = np.asarray(weights, dtype=float)
+    rounded = round_weights(masses, scale, weight_sum)
     rows = sorted(range(len(item_ids)), key=item_ids.__getitem__)
     columns = sorted(range(len(anchor_ids)), key=anchor_ids.__getitem__)
     levels = np.rint(np.asarray(scores)[np.ix_(rows, columns)] * scale).astype(level_type(scale))
@@ -111,9 +127,52 @@ def build_matrix(
         anchor_ids=tuple(anchor_ids[column] for column in columns),
         levels=np.ascontiguousarray(levels),
         scale=scale,
-        weights=np.rint(np.asarray(weights, dtype=float)[columns] * unit).astype(np.int64),
-        weight_unit=unit,
+        weights=rounded.steps[columns],
+        weight_unit=rounded.unit,
+        weight_step=rounded.step,
+        slack=rounded.slack,
+        faded=tuple(anchor_ids[column] for column in columns if rounded.tiny[column]),
     )
+
+
+@dataclass(frozen=True)
+class RoundedWeights:
+    """Weights as whole numbers of steps."""
+
+    steps: NDArray[np.int64]
+    unit: int
+    """Steps a unit of weight."""
+    step: int
+    """Units of weight a step; 1 unless the weights are heavy."""
+    slack: int
+    """Steps by which rounding may move the objective of any set, rounded up."""
+    tiny: NDArray[np.bool_]
+    """Weights above 0 that would round to 0 and were made one step."""
+
+
+def round_weights(weights: NDArray[np.floating], scale: int, weight_sum: int = WEIGHT_SUM) -> RoundedWeights:
+    """Bring weights to whole numbers whose sum is at least weight_sum and never too large to add exactly.
+
+    Args:
+        weights: non-negative, sum above 0.
+        scale: levels a unit of score.
+        weight_sum: least sum of the integer weights.
+
+    Raises:
+        InputError: a negative or non-finite weight, or a sum of 0.
+    """
+    unit, step = weight_unit(weights, weight_sum), 1
+    exact = [Fraction(repr(float(weight))) for weight in weights]
+    heavy, extra = sum(exact) * scale, len(exact) * scale  # rounding adds at most half a step an anchor
+    while heavy * unit / step + extra > LARGEST_SUM:
+        unit, step = (unit // 10, 1) if unit > 1 else (1, step * 10)
+    plain = step == 1 and unit <= LARGEST_SUM
+    steps = np.rint(weights * unit) if plain else np.array([round(w * unit / step) for w in exact])
+    whole = steps.astype(np.int64)
+    tiny = (whole == 0) & (np.asarray(weights) > 0)
+    whole[tiny] = 1  # an item that alone reaches an anchor must gain something
+    off = sum(abs(w * unit / step - n) for w, n in zip(exact, whole.tolist(), strict=True))
+    return RoundedWeights(whole, unit, step, math.ceil(off * scale), tiny)
 
 
 def weight_unit(weights: NDArray[np.floating], weight_sum: int = WEIGHT_SUM) -> int:
@@ -122,8 +181,9 @@ def weight_unit(weights: NDArray[np.floating], weight_sum: int = WEIGHT_SUM) -> 
     Raises:
         InputError: a negative or non-finite weight, or a sum of 0.
     """
-    total = float(np.sum(weights)) if len(weights) else 0.0
-    if not np.isfinite(weights).all() or np.min(weights, initial=0) < 0 or total <= 0:
+    with np.errstate(over="ignore"):
+        total = float(np.sum(weights)) if len(weights) else 0.0
+    if not math.isfinite(total) or np.min(weights, initial=0) < 0 or total < LEAST_TOTAL:
         raise InputError("anchor weights must be non-negative numbers with a positive sum")
     # normalised weights may sum to a hair below 1: that hair must not cost a factor of ten
     return int(10 ** max(0, math.ceil(math.log10(weight_sum / total) - 1e-9)))
@@ -139,8 +199,10 @@ def write_support(path: Path, matrix: SupportMatrix) -> None:
         "weights": matrix.weights,
         "weight_unit": np.int64(matrix.weight_unit),
     }
+    rare = {"weight_step": (matrix.weight_step, 1), "slack": (matrix.slack, 0)}
+    more: dict[str, Any] = {name: np.int64(value) for name, (value, usual) in rare.items() if value != usual}
     with writing(path) as out:
-        np.savez(out, **arrays)
+        np.savez(out, **arrays, **more)
 
 
 def read_support(path: Path) -> SupportMatrix:
@@ -178,8 +240,9 @@ def read_head(path: Path, room_bytes: float = math.inf) -> StoredSupport:
     Raises:
         InputError: missing file, or not a sound support matrix.
     """
-    stored = look_at(path, ("levels", *NAMES))
-    found = dict(zip(NAMES, read_arrays([stored[name] for name in NAMES], room_bytes), strict=True))
+    names = (*NAMES, *held_names(path, RARE))
+    stored = look_at(path, ("levels", *names))
+    found = dict(zip(names, read_arrays([stored[name] for name in names], room_bytes), strict=True))
     try:
         ids, anchor_ids = _read_ids("item_ids", found), _read_ids("anchor_ids", found)
         matrix = SupportMatrix(
@@ -189,6 +252,8 @@ def read_head(path: Path, room_bytes: float = math.inf) -> StoredSupport:
             scale=_read_scalar("scale", found),
             weights=_read_weights(found["weights"], len(anchor_ids)),
             weight_unit=_read_scalar("weight_unit", found),
+            weight_step=_read_scalar("weight_step", found) if "weight_step" in found else 1,
+            slack=_read_scalar("slack", found) if "slack" in found else 0,
         )
         _check_table(stored["levels"], (len(ids), len(anchor_ids)))
         _check_sums(matrix)

@@ -128,6 +128,7 @@ def _check_alike(heads: Sequence[_Head]) -> None:
             head.matrix.anchor_ids == first.matrix.anchor_ids
             and (head.matrix.weights == first.matrix.weights).all()
             and (head.matrix.scale, head.matrix.weight_unit) == (first.matrix.scale, first.matrix.weight_unit)
+            and head.matrix.weight_step == first.matrix.weight_step
             and head.piece.dtype == first.piece.dtype
         )
         if not same:

@@ -30,7 +30,7 @@ from kina_build.support.cards import Cards, Place, item_features, lay_cards, spl
 from kina_build.support.embedding import Embed
 from kina_build.support.fits import Fits, fit_calibrators
 from kina_build.support.labels import ItemLabel, PairLabel
-from kina_build.support.matrix import SupportMatrix, level_type, weight_unit
+from kina_build.support.matrix import SupportMatrix, level_type, round_weights
 from kina_build.support.signatures import Signature
 
 DIFFICULTY = "difficulty"
@@ -220,14 +220,16 @@ def _lay_matrix(cards: Cards, domains: Sequence[Domain], scale: int) -> SupportM
             near = domain.compared.near[:, k]
             use = kept & (near >= 0)
             levels[at[use], columns[near[use]]] = np.rint(domain.compared.support[use, k] * scale)
-    unit = weight_unit(weights)
+    rounded = round_weights(weights, scale)
     return SupportMatrix(
         item_ids=tuple(cards.ids[row] for row in listed),
         anchor_ids=tuple(cards.ids[row] for row in members[order]),
         levels=levels,
         scale=scale,
-        weights=np.rint(weights * unit).astype(np.int64),
-        weight_unit=unit,
+        weights=rounded.steps,
+        weight_unit=rounded.unit,
+        weight_step=rounded.step,
+        slack=rounded.slack,
     )
 
 

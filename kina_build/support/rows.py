@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,15 @@ from kina_build.support.matrix import (
     WEIGHT_SUM,
     SupportMatrix,
     build_matrix,
+    round_weights,
     weight_unit,
 )
 from kina_build.support.parts import open_support
 from kina_build.support.pieces import PartedLevels
 from kina_build.tables import Row, need_rows
+
+NOISE = 2.0**-51
+"""Distance between a score as written and the number nearest to it, at most."""
 
 STORED_SUFFIX = ".npz"
 ZIP = b"PK\x03\x04"
@@ -147,13 +152,25 @@ def matrix_from_scores(scores: list[Score], weights: Mapping[str, float], name: 
     for one in scores:
         table[items[one.item_id], columns[one.anchor_id]] = one.score
     masses = np.array([weights[anchor_id] for anchor_id in columns], dtype=float)
-    return build_matrix(
-        list(items), list(columns), table, masses, scale=_fit_scale(table), weight_sum=_fit_sum(masses)
-    )
+    scale = _fit_scale(table)
+    matrix = build_matrix(list(items), list(columns), table, masses, scale=scale, weight_sum=_fit_sum(masses))
+    return replace(matrix, slack=matrix.slack + _score_slack(table, matrix))
+
+
+def _score_slack(scores: NDArray[np.floating], matrix: SupportMatrix) -> int:
+    """Return by how many steps, rounded up, whole levels may move an objective from the scores as given."""
+    if not scores.size:
+        return 0
+    off = np.abs(scores * matrix.scale - np.rint(scores * matrix.scale)).max(axis=0)
+    off[off < matrix.scale * NOISE] = 0.0  # the score has a level of its own: floats lie beside it
+    moved = zip(off.tolist(), matrix.weights.tolist(), strict=True)
+    return math.ceil(sum((Fraction(level) * weight for level, weight in moved), Fraction(0)))
 
 
 def with_weights(matrix: SupportMatrix, weights: Mapping[str, float], name: str) -> SupportMatrix:
     """Replace the weights of a matrix; anchors the matrix lacks join as columns of zeros.
+
+    Weights that the matrix was made from leave it as it is: one content, one rounding.
 
     Raises:
         InputError: an anchor of the matrix has no weight.
@@ -162,6 +179,9 @@ def with_weights(matrix: SupportMatrix, weights: Mapping[str, float], name: str)
     if lacking:
         raise InputError(f"{name}: no weight for anchor {lacking[0]!r} ({len(lacking)} such anchors)")
     anchor_ids = tuple(sorted(weights))
+    masses = np.array([weights[anchor_id] for anchor_id in anchor_ids], dtype=float)
+    if anchor_ids == matrix.anchor_ids and _made_from(matrix, masses):
+        return matrix
     levels = matrix.levels
     if len(anchor_ids) > len(matrix.anchor_ids):
         if isinstance(levels, PartedLevels):
@@ -173,10 +193,26 @@ def with_weights(matrix: SupportMatrix, weights: Mapping[str, float], name: str)
         at = np.searchsorted(np.array(anchor_ids), np.array(matrix.anchor_ids))
         levels = np.zeros((len(matrix.item_ids), len(anchor_ids)), dtype=matrix.levels.dtype)
         levels[:, at] = matrix.levels
-    masses = np.array([weights[anchor_id] for anchor_id in anchor_ids], dtype=float)
-    unit = weight_unit(masses, _fit_sum(masses))
-    steps = np.rint(masses * unit).astype(np.int64)
-    return SupportMatrix(matrix.item_ids, anchor_ids, levels, matrix.scale, steps, unit)
+    rounded = round_weights(masses, matrix.scale, _fit_sum(masses))
+    return replace(
+        matrix,
+        anchor_ids=anchor_ids,
+        levels=levels,
+        weights=rounded.steps,
+        weight_unit=rounded.unit,
+        weight_step=rounded.step,
+        slack=rounded.slack,
+        faded=tuple(a for a, tiny in zip(anchor_ids, rounded.tiny.tolist(), strict=True) if tiny),
+    )
+
+
+def _made_from(matrix: SupportMatrix, masses: NDArray[np.floating]) -> bool:
+    """Tell whether a matrix holds just these weights, as they are or with their sum made 1."""
+    weight_unit(masses)  # says what is wrong with them
+    unit = matrix.weight_unit / matrix.weight_step
+    found = (masses * unit, masses / masses.sum() * unit)
+    least = (masses > 0).astype(float)
+    return any(np.array_equal(np.maximum(np.rint(steps), least), matrix.weights) for steps in found)
 
 
 def _fit_scale(scores: NDArray[np.floating]) -> int:

@@ -54,6 +54,8 @@ CASES = (
     Case(f"support pool.jsonl --anchors anchors.jsonl {RATED} -o OUT", "ratings.csv", folder=True),
     Case("budget pool.jsonl --total 30 -o OUT", "pool.jsonl"),
     Case(f"select {JOINED} -k 9 -o OUT", "anchors.jsonl"),
+    Case("top-up selection.json --decisions decisions.jsonl --allow-shortfall -o OUT", "decisions.jsonl"),
+    Case("sample pool.jsonl -n 9 -o OUT", "pool.jsonl"),
     Case(
         f"certify selection.json {JOINED} --strata pool.jsonl --quota budget.jsonl "
         "--conflicts duplicates.json --exclude duplicates.json -o OUT",

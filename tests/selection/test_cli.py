@@ -74,7 +74,10 @@ def test_row_order_and_format_leave_the_bytes_alone(world: Kina) -> None:
         "".join(json.dumps(row | {"score": float(row["score"])}) + "\n" for row in as_json)
     )
     world("select", "--support", "t.jsonl", "--anchors", "a.csv", "-k", 3, "-o", "y.json")
-    assert Path("x.json").read_bytes() == Path("y.json").read_bytes()
+    one, other = (json.loads(Path(name).read_text()) for name in ("x.json", "y.json"))
+    names = [document.pop("files") for document in (one, other)]
+    assert [names[1][0], *names[0][1:]] == names[1]
+    assert one | {"seal": ""} == other | {"seal": ""}
 
 
 def test_certify_accepts_the_file_and_finds_the_optimum(world: Kina) -> None:
@@ -178,3 +181,82 @@ def test_an_unknown_setting_is_refused(world: Kina) -> None:
     result = world("select", *FILES, "-k", 1)
     assert result.exit_code == 2
     assert "dual_rounds" in result.stderr
+
+
+def decide(**decisions: str) -> None:
+    rows = [{"item_id": item, "decision": decision} for item, decision in decisions.items()]
+    Path("d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_certify_finds_the_files_that_the_selection_names_from_any_folder(world: Kina) -> None:
+    Path("sub").mkdir()
+    world("select", *FILES, "-k", 2, "-o", "sub/x.json")
+    found = report(world("certify", "sub/x.json", "-k", 2, "--json"))
+    assert found["verified"]
+    assert {file["said_by"] for file in found["files"]} == {"document"}
+    assert {name: said["said_by"] for name, said in found["as_stated"].items()} == {
+        "k": "reader",
+        "conflict_mode": "document",
+        "quota": "document",
+    }
+    assert "as the document says" in world("certify", "sub/x.json").stdout
+    assert "3 was expected" in world("certify", "sub/x.json", "-k", 3).stdout
+    Path("s.csv").unlink()
+    assert world("certify", "sub/x.json").exit_code == 2
+
+
+def test_only_accepted_items_are_taken_and_certify_reads_the_decisions_again(world: Kina) -> None:
+    decide(a1="reject", a2="accept", b2="accept", b3="revise")
+    done = world("select", *FILES, "-k", 2, "--decisions", "d.jsonl", "-o", "x.json")
+    assert "2 accepted, 1 to be revised, 1 rejected, 2 undecided" in done.stderr
+    assert sorted(json.loads(Path("x.json").read_text())["item_ids"]) == ["a2", "b2"]
+    assert world("certify", "x.json").exit_code == 0
+    decide(a1="accept", a2="accept", b2="accept")
+    assert "inputs.decisions" in world("certify", "x.json").stdout
+    decide(a1="accepted")
+    assert world("select", *FILES, "-k", 1, "--decisions", "d.jsonl").exit_code == 2
+
+
+def test_top_up_keeps_what_review_let_stand_and_refills_the_holes(world: Kina) -> None:
+    world("select", *FILES, "-k", 3, "-o", "x.json")
+    before = json.loads(Path("x.json").read_text())["item_ids"]
+    decide(**{before[0]: "reject", before[1]: "accept"})
+    done = world("top-up", "x.json", "--decisions", "d.jsonl", "-o", "y.json")
+    assert "2 of 3 items stay, 1 places are refilled" in done.stderr
+    after = json.loads(Path("y.json").read_text())["item_ids"]
+    assert set(before[1:]) < set(after)
+    assert before[0] not in after
+    assert len(after) == 3
+    assert world("certify", "y.json").exit_code == 0
+    decide(**dict.fromkeys(before, "reject"))
+    assert world("certify", "y.json").exit_code != 0
+
+
+def test_proportional_quotas_follow_the_eligible_items(world: Kina) -> None:
+    options = ("--strata", "pool.jsonl", "--by", "field", "--quota", "proportional")
+    world("select", *FILES, *options, "-k", 4, "-o", "x.json")
+    document = json.loads(Path("x.json").read_text())
+    assert [(row["stratum"], row["lower"], row["upper"]) for row in document["domains"][0]["strata"]] == [
+        ("art", 2, 2),
+        ("law", 2, 2),
+    ]
+    assert world("certify", "x.json").exit_code == 0
+    assert world("select", *FILES, "--quota", "proportional", "-k", 4).exit_code == 2
+
+
+def test_a_sample_is_seeded_stratified_and_says_that_nothing_vouches_for_it(world: Kina) -> None:
+    done = world("sample", "pool.jsonl", "--by", "field", "-n", 4, "--seed", 3, "-o", "x.json")
+    assert "no certificate: a random sample" in done.stdout
+    found = json.loads(Path("x.json").read_text())
+    assert [row["selected"] for row in found["strata"]] == [2, 2]
+    lines = Path("pool.jsonl").read_text().splitlines()
+    Path("turned.jsonl").write_text("\n".join(reversed(lines)) + "\n")
+    world("sample", "turned.jsonl", "--by", "field", "-n", 4, "--seed", 3, "-o", "y.json")
+    assert Path("x.json").read_bytes() == Path("y.json").read_bytes()
+    assert world("sample", "pool.jsonl", "-n", 7).exit_code == 1
+
+
+def test_items_without_scores_are_named(world: Kina) -> None:
+    with Path("pool.jsonl").open("a") as pool:
+        pool.write(json.dumps({"item_id": "z9", "field": "art", "subfield": "jazz"}) + "\n")
+    assert "z9" in world("select", *FILES, "--strata", "pool.jsonl", "-k", 2).stderr

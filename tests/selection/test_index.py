@@ -69,7 +69,7 @@ def test_one_index_serves_every_size_start_and_exclusion(
         items = st.sets(st.integers(0, len(problem.stratum) - 1), max_size=3)
         start, without = sorted(data.draw(items)), sorted(data.draw(items))
         size = data.draw(st.integers(0, len(problem.stratum)))
-        what_if = replace(problem, size=size, upper=np.minimum(problem.upper, size))
+        what_if = replace(problem, sizes=np.array([size]), upper=np.minimum(problem.upper, size))
         expected = pick_greedily(what_if, given=start, without=without)
         assert pick_greedily(what_if, given=start, without=without, standing=standing) == expected
 

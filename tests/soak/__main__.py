@@ -6,10 +6,11 @@ import argparse
 import sys
 from collections.abc import Mapping
 
+from tests.selection.forger import forger
 from tests.soak.counts import Soak, go_on
 from tests.soak.fuzz import fuzz
 
-SOAKS: Mapping[str, tuple[Soak, int]] = {"fuzz": (fuzz, 100_000)}
+SOAKS: Mapping[str, tuple[Soak, int]] = {"fuzz": (fuzz, 100_000), "forger": (forger, 400)}
 """Name of a soak, its function (seed, first, last, jobs), and how many cases a full run has."""
 
 

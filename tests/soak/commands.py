@@ -67,6 +67,13 @@ select --support support.npz --anchors anchors.jsonl -k 12 --strata pool.jsonl -
 select --support support.npz -k 9 --strata strata.parquet --quota <quota.csv -o out.json
 select --support support.npz -k 9 --exclude <exclude.csv --conflict-mode pairwise --conflicts \
  duplicates.json -o out.json
+select --support support.npz --strata strata.csv --quota proportional -k 3 --decisions decisions.jsonl \
+ --allow-shortfall -o out.json
+top-up selection.json --decisions decisions.jsonl --allow-shortfall -o out.json +support.npz \
+ +anchors.jsonl +pool.jsonl +budget.jsonl +duplicates.json
+sample pool.jsonl -n 3 --decisions decisions.jsonl -o out.json
+sample strata.csv --by stratum -n 9 --exclude exclude.csv -o out.json
+certify selection.json +support.npz +anchors.jsonl +pool.jsonl +budget.jsonl +duplicates.json
 certify selection.json --support support.npz --anchors anchors.jsonl --strata pool.jsonl --quota \
  budget.jsonl --conflicts duplicates.json --exclude duplicates.json -o out.json
 certify small.json --support levels.csv --anchors anchors.jsonl --exact
