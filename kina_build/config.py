@@ -168,6 +168,9 @@ class DedupRules(Section):
     the same years and percentages to choose from (.22 to .66)."""
     strong_action: Literal["review", "drop"] = "review"
     """What strong evidence short of equality leads to."""
+    specific_words: int = Field(3, ge=1)
+    """Words of a stem, those that frame any question apart, from which an equal stem asks the same
+    question whatever its options ("Which of these is a mammal?" has one)."""
     template_share: float = Field(0.6, gt=0, le=1)
     """Share of the stems' tokens two template siblings have in common."""
     passage_overlap: float = Field(0.8, gt=0, le=1)

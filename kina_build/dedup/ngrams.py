@@ -12,7 +12,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from itertools import product
 
-from kina_build.dedup.lexical import tokens
+from kina_build.dedup.tokens import tokens
 from kina_build.items.model import Item
 from kina_build.items.text import fold_stem
 
