@@ -187,9 +187,20 @@ class DedupRules(Section):
     ngram: int = Field(13, ge=2)
     """Tokens of one run whose reappearance elsewhere is a trace; Brown et al. 2020, appendix C."""
     ngram_least: int = Field(8, ge=2)
-    """Tokens of the shortest stem that is looked for as one run; ibid."""
+    """Tokens of the shortest stem that is contaminated by standing there alone; ibid."""
     ngram_share: float = Field(0.5, gt=0, le=1)
-    """Share of an item's runs found in one text from which the item is contaminated (ours)."""
+    """Share of an item's stem found in one text from which the item is contaminated (ours)."""
+    trace_least: int = Field(5, ge=1)
+    """Tokens of the shortest stem that, standing there alone, is put to a person (ours)."""
+    trace_words: int = Field(2, ge=1)
+    """Words of a stem, those that frame any question apart, from which it is looked for by itself; a
+    stem that tells less is looked for by its options."""
+    trace_letters: int = Field(52, ge=20)
+    """Letters from which a shared run is looked at: a run of 13 tokens is seldom shorter."""
+    trace_options: int = Field(2, ge=1)
+    """Options that make a short stem contaminated where they stand beside it."""
+    trace_shown: int = Field(5, ge=1)
+    """Places kept for one item and corpus."""
     recall_floor: float = Field(0.95, gt=0, le=1)
     """Least recall of labelled duplicates when a threshold is chosen from labels."""
     nearest_shown: int = Field(10, ge=1)

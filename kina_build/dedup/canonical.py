@@ -21,12 +21,13 @@ FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 r"""Matches "\frac{3}{4}", not "\frac34"."""
 
 COMMANDS = {
-    "times": "×", "cdot": "·", "div": "÷", "pm": "±", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "neq": "≠",
-    "ne": "≠", "sqrt": "sqrt", "circ": "°", "mu": "μ", "pi": "π", "alpha": "α", "beta": "β", "gamma": "γ",
-    "delta": "δ", "theta": "θ", "lambda": "λ", "sigma": "σ", "omega": "ω", "infty": "∞", "ldots": "...",
-    "dots": "...", "to": "→", "rightarrow": "→", "percent": "%", "approx": "≈", "int": "∫", "sum": "∑",
-    "sin": "sin", "cos": "cos", "tan": "tan", "log": "log", "ln": "ln", "exp": "exp", "lim": "lim", "max": "max",
-    "min": "min", "in": "∈", "cup": "∪", "cap": "∩", "subset": "⊂", "neg": "¬", "land": "∧", "lor": "∨",
+    "times": "×", "cdot": "·", "div": "÷", "pm": "±", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥",
+    "neq": "≠", "ne": "≠", "sqrt": "sqrt", "circ": "°", "mu": "μ", "pi": "π", "alpha": "α", "beta": "β",
+    "gamma": "γ", "delta": "δ", "theta": "θ", "lambda": "λ", "sigma": "σ", "omega": "ω", "infty": "∞",
+    "ldots": "...", "dots": "...", "to": "→", "rightarrow": "→", "percent": "%", "approx": "≈", "int": "∫", "sum": "∑",
+    "sin": "sin", "cos": "cos", "tan": "tan", "log": "log", "ln": "ln", "exp": "exp", "lim": "lim",
+    "max": "max", "min": "min", "in": "∈", "cup": "∪", "cap": "∩", "subset": "⊂", "neg": "¬",
+    "land": "∧", "lor": "∨",
 }  # fmt: skip
 """LaTeX commands that are read as what they print; all others only set type."""
 

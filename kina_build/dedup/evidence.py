@@ -36,28 +36,19 @@ NEGATIONS = _words(
 )
 """Words that turn a question round wherever they are added or taken away."""
 
-OPPOSITES = tuple(
-    tuple(map(_words, axis.split("|")))
-    for axis in (
-        "most more greater larger higher maximum max highest largest greatest longest bigger biggest increase"
-        " increases increased increasing rise rises gain|less fewer smaller lower minimum min lowest smallest least"
-        " shortest decrease decreases decreased decreasing fall falls loss",
-        "before|after",
-        "above over|below under",
-        "strong stronger strongest|weak weaker weakest",
-        "positive positively|negative negatively",
-        "first earliest early earlier|second|third|last latest late later",
-        "always|sometimes|often|rarely",
-        "best good|worst bad",
-        "acid acidic|base basic",
-        "all|some|any",
-        "must|may",
-        "left|right",
-        "true correct right|false incorrect wrong",
-        "强 強|弱", "大|小", "多|少", "增 加|减 減", "升|降", "前|后 後", "左|右", "高|低", "正|负 負", "上|下", "内|外",
-        "长|短", "快|慢", "最|较", "加|除|乘",
-    )
-)  # fmt: skip
+_AXES = """
+most more greater larger higher maximum max highest largest greatest longest bigger biggest increase increases
+ increased increasing rise rises gain|less fewer smaller lower minimum min lowest smallest least shortest
+ decrease decreases decreased decreasing fall falls loss;
+before|after; above over|below under; strong stronger strongest|weak weaker weakest;
+positive positively|negative negatively; first earliest early earlier|second|third|last latest late later;
+always|sometimes|often|rarely; best good|worst bad; acid acidic|base basic; all|some|any; must|may;
+left|right; true correct right|false incorrect wrong;
+强 強|弱; 大|小; 多|少; 增 加|减 減; 升|降; 前|后 後; 左|右; 高|低; 正|负 負; 上|下; 内|外;
+长|短; 快|慢; 最|较; 加|除|乘
+"""
+
+OPPOSITES = tuple(tuple(map(_words, axis.split("|"))) for axis in _AXES.split(";"))
 """Axes of words that turn a question when one pole stands in place of another: "most" and "largest"
 stand on one pole, "most" and "least" on two."""
 
@@ -222,7 +213,7 @@ def _at(answers: Sequence[str], reading: Reading) -> frozenset[str]:
 
 
 def _frames_agree(left: Reading, right: Reading) -> bool:
-    """Tell whether frames can be left out: one of the two has none, and nothing in the other bears meaning."""
+    """Tell whether frames can be left out: one has none, and nothing in the other bears meaning."""
     one, other = left.framed[1], right.framed[1]
     if one == other:
         return True

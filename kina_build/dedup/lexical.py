@@ -33,13 +33,15 @@ FORMULAIC = re.compile(
 )
 """Option texts that any item may have: they tell nothing about which item it is."""
 
-FRAME_WORDS = frozenset(
-    "a an the of in on at to for from by with and or not no as than then that this these those it its which what"
-    " who whom whose when where why how is are was were be been do does did has have had one would could can may"
-    " might should will must following statement statements option options answer answers question questions"
-    " correct incorrect true false best most least describe describes described regarding about concerning"
-    " except choose select given below above example examples sentence sentences pair pairs".split()
-)
+_FRAME = """
+a an the of in on at to for from by with and or not no as than then that this these those it its which what
+who whom whose when where why how is are was were be been do does did has have had one would could can may
+might should will must following statement statements option options answer answers question questions correct
+incorrect true false best most least describe describes described regarding about concerning except choose
+select given below above example examples sentence sentences pair pairs
+"""
+
+FRAME_WORDS = frozenset(_FRAME.split())
 """Words that frame a question and tell nothing of what is asked."""
 
 FORMS = frozenset({"<wide>", "<narrow>", "<compat>", "<noBreak>", "<small>", "<vertical>"})

@@ -126,9 +126,10 @@ class Hit(Record):
     item_id: str
     corpus: str
     other_id: str
+    """The item there, or the place: row N, of running text line N; in a folder FILE:N."""
     finding: Finding
     rule: str
-    """exact, folded, key, strong, template, passage, options, cosine or ngram."""
+    """exact, folded, key, strong, template, passage, options, cosine, verbatim or ngram."""
     reason: str
     cosine: float | None
     """To 4 decimals; None where no encoder was asked or the pair was found by letters only."""
@@ -137,9 +138,9 @@ class Hit(Record):
     gold: Gold
     passage: Passage
     ngram_share: float
-    """Share of the item's telling runs of tokens that stand in the other text."""
+    """Share of the stem's telling windows that stand in the other text."""
     shared_text: str
-    """The longest stretch in common, folded, at most 300 characters."""
+    """What stands there, at most 300 characters."""
 
 
 class Contamination(Record):
@@ -152,9 +153,13 @@ class Contamination(Record):
     """Items with neither."""
     hits: tuple[Hit, ...]
     corpora: dict[str, int]
-    """Texts of each corpus."""
+    """Texts of each corpus: rows, and files of running text."""
     unread: dict[str, int]
-    """Rows of a corpus that hold no text, where there are any."""
+    """Rows of a corpus that hold no text, and files that are no text, where there are any."""
+    unsearchable: dict[str, str]
+    """Items that cannot be found letter for letter, and why."""
+    as_text: tuple[str, ...]
+    """Corpora looked through letter by letter only: they hold no questions, or too many for memory."""
     counts: dict[str, int]
     """Hits by finding."""
     encoder: str

@@ -105,11 +105,19 @@ def _same_stem(evidence: Evidence, rules: DedupRules) -> Verdict | None:
         return Verdict("distinct", "passage", f"{stem} on two passages")
     if evidence.contradicting and evidence.specific and evidence.stems != "spelling":
         return Verdict("conflict", "key", f"{stem}, but the keys cannot both be right")
+    return _same_answer(evidence, rules, stem) or _other_options(evidence, rules, stem)
+
+
+def _same_answer(evidence: Evidence, rules: DedupRules, stem: str) -> Verdict | None:
     if evidence.gold == "same" and not evidence.generic_stem:
         if evidence.options_alike == 1 and (evidence.specific or evidence.telling_gold):
             return _strong(evidence, rules, f"{stem}; the same options and right answer")
         if evidence.telling_gold:
             return _strong(evidence, rules, f"{stem} and right answer among other options")
+    return None
+
+
+def _other_options(evidence: Evidence, rules: DedupRules, stem: str) -> Verdict:
     if evidence.option_overlap >= rules.strong_options and evidence.telling:
         return Verdict("review", "options", f"{stem} and most options, another right answer")
     if evidence.specific:
