@@ -94,9 +94,10 @@ def contamination(
         )
     for name, count in result.unread.items():
         run.console.warn(f"{name}: {count} rows or files hold no text and are not compared")
-    for name in result.as_text if near else ():
+    for name in result.as_text:
+        near_too = ", and near copies not looked for" if near else ""
         run.console.warn(
-            f"{name}: looked through letter by letter only, near copies are not looked for there"
+            f"{name}: no questions could be read; looked through letter by letter only{near_too}"
         )
     tell_notes(run, reuse)
     document = result.model_dump(mode="json")

@@ -87,7 +87,7 @@ def find_contamination(
     for name, corpus in sorted(corpora.items()):
         others = tuple(sorted(corpus.items, key=lambda item: item.item_id))
         found, recall = _search(name, (items, others), vectorise, rules)
-        tallies[name] = Tally(on_bytes=lambda count, before=done: on_bytes(before + count, total))
+        tallies[name] = Tally(on_bytes=partial(_told, on_bytes, done, total))
         hits += _with_leaks(found, _find_leaks(name, corpus, index, readings, tallies[name], rules=rules))
         recalls.append(recall)
         done += corpus.size
@@ -111,6 +111,10 @@ def find_contamination(
         recall=min(recalls),
         rules=DedupRules(**rules.shaping),
     )
+
+
+def _told(on_bytes: Progress, before: int, total: int, count: int) -> None:
+    on_bytes(before + count, total)
 
 
 def _vectoriser(encoder: Encoder, rules: DedupRules, encoding: Vectorise) -> Vectorise:

@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -287,7 +288,8 @@ def _unpacked(path: Path, head: bytes, tally: Tally) -> Iterator[io.BufferedRead
         counted = io.BufferedReader(_Counted(file, tally), 1 << 18)
         kind = next((kind for mark, kind in PACKED.items() if head.startswith(mark)), "")
         try:
-            yield io.BufferedReader(_unpack(path, kind, counted), 1 << 18) if kind else counted
+            raw: Any = _unpack(path, kind, counted) if kind else _Counted(file, tally)
+            yield io.BufferedReader(raw, 1 << 18)
         except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
             raise InputError(f"{path}: cannot be read to its end ({error})") from None
 
@@ -298,7 +300,7 @@ def _unpack(path: Path, kind: str, file: IO[bytes]) -> Any:
     if kind != "zst":
         return (bz2.BZ2File if kind == "bz2" else lzma.LZMAFile)(file)
     try:
-        import zstandard
+        zstandard = import_module("zstandard")
     except ImportError:
         raise InputError(
             f"{path}: a zstd file needs the package zstandard",
