@@ -149,6 +149,11 @@ class DedupRules(Section):
     and an engine can run elsewhere (about 8 s on one core)."""
     pair_limit: int = Field(5_000_000, ge=1)
     """Pairs above the threshold at which the scan gives up: the threshold is too low for the pool."""
+    search: Literal["auto", "exact", "faiss"] = "auto"
+    """What finds close pairs within a pool: "faiss" (a flat index), "exact" (the bounded scan), or "auto":
+    faiss up to `faiss_up_to` items, the scan, which is faster on many, above. Both find the same pairs."""
+    faiss_up_to: int = Field(5000, ge=0)
+    """Items up to which "auto" takes faiss: 1 s on one core."""
     ivf_above: int = Field(2_000_000, ge=1)
     """Texts of a corpus from which contamination is looked for in a FAISS inverted file, which misses
     some and whose recall is reported; below, all are compared."""
@@ -212,8 +217,8 @@ class DedupRules(Section):
 
     @property
     def shaping(self) -> dict[str, Any]:
-        """Return the numbers that shape results: block_rows only cuts the work."""
-        return self.model_dump(mode="json", exclude={"block_rows"})
+        """Return the numbers that shape results: others only say how the work is cut and done."""
+        return self.model_dump(mode="json", exclude={"block_rows", "search", "faiss_up_to"})
 
 
 class SupportRules(Section):

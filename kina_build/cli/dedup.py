@@ -113,7 +113,7 @@ def dedup(
     choice = _choose(labels, corpus, rules) if labels else None
     if choice is not None and threshold is None:
         rules = rules.model_copy(update={"threshold": choice.chosen.threshold})
-    with place.scanning(corpus) as scan, run.console.progress("comparing") as progress:
+    with place.scanning(corpus, rules) as scan, run.console.progress("comparing") as progress:
         result = find_duplicates(corpus, rules, decisions, progress, scan)
     if explain is not None:
         from kina_build.dedup.explain import explain_item
@@ -130,7 +130,11 @@ def dedup(
     place.clear()
     stage.finish(
         _report(document, choice),
-        packages=["numpy", "faiss-cpu", *(["sentence-transformers"] if near else [])],
+        packages=[
+            "numpy",
+            *(["faiss-cpu"] if place.by_faiss(corpus, rules) else []),
+            *(["sentence-transformers"] if near else []),
+        ],
         models={result.encoder: result.revision} if result.encoder else {},
         reused=place.reuse.counts("vectors", "blocks"),
     )
