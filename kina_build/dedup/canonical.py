@@ -135,9 +135,10 @@ def read_quantity(answer: str) -> Quantity | None:
         return None
     number = match["number"].replace(",", "")
     power = int(match["power"] or 0)
-    if abs(power) > 300 or len(number) > 30:
+    below = int(match["below"] or 1)
+    if abs(power) > 300 or len(number) > 30 or not below:
         return None
-    scale = 10.0**power / (int(match["below"] or 1) or 1) * (-1 if match["sign"] else 1)
+    scale = 10.0**power / below * (-1 if match["sign"] else 1)
     decimals = len(number.partition(".")[2])
     unit = dense(tokens(match["unit"]))
     return Quantity(float(number) * scale, abs(scale) * 10.0**-decimals, len(number.strip("0.")), unit)
