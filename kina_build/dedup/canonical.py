@@ -35,6 +35,9 @@ COMMANDS = {
 COMMAND = re.compile(r"\\([a-z]+)\s?", re.IGNORECASE)
 r"""Matches "\times ", not "\%"."""
 
+TAGS = re.compile(r"</?(?:b|i|u|em|strong|sub|sup|span|div|font|p|br)(?: [^<>]*)?/?>", re.IGNORECASE)
+"""Matches "<b>" and "</span>", not "<html>" or "a < b"; only where one of them is closed is it markup."""
+
 PERCENT = re.compile(r"\bper ?cent\b", re.IGNORECASE)
 """Matches "per cent", not "percentage"."""
 
@@ -77,6 +80,8 @@ def plain(text: str) -> str:
     if "\\" in text:
         text = FRACTION.sub(r"\1/\2", text)
         text = COMMAND.sub(lambda command: COMMANDS.get(command.group(1).lower(), " "), text)
+    if "</" in text:
+        text = TAGS.sub("", text)
     return squeeze(PERCENT.sub("%", text.translate(_TYPESETTING)))
 
 

@@ -210,6 +210,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         ask("A cube of side $2$ feet takes $16$ quarts; how many does $1,000$ take?", "$8$|$13$"),
         "review",
     ),
+    "marks of HTML": (
+        ask("Which lock of the canal fills fastest?", "the north lock|the mill lock"),
+        ask("Which <b>lock</b> of the canal fills fastest?", "the north lock|the mill lock"),
+        "review",
+    ),
     "words cut by hyphens": (
         ask("What does a valid disjunctive syllogism of this kind affirm?", "a premise|nothing"),
         ask("What does a valid disj- unctive syll- ogism of this kind affirm?", "a premise|nothing"),
