@@ -52,7 +52,8 @@ def dedup(
         Path | None,
         typer.Option(
             "--overrides",
-            help="Decisions of people: rows of decision (keep, same, different), item_id, other_id.",
+            help="Decisions of people: rows of decision (keep, drop, wrong_key, same, different), item_id, "
+            "other_id (same, different), letter (the right key), note.",
         ),
     ] = None,
     strong: Annotated[

@@ -62,6 +62,7 @@ class Dropped(Record):
 
     item_id: str
     kept_id: str
+    """Empty where a person dropped the item for itself."""
     rule: str
     reason: str
     score: float | None
@@ -90,7 +91,7 @@ class Cluster(Record):
     cross_discipline: bool
     """Whether the same item is filed under several paths."""
     needs_decision: bool
-    """Whether a person must choose: keys at odds, or the path of a twice-filed item."""
+    """Whether a person must still choose: keys at odds, or the path of a twice-filed item."""
     paths: tuple[str, ...]
 
 
