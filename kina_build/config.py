@@ -162,6 +162,9 @@ class DedupRules(Section):
     threshold: float = Field(0.80, gt=0, le=1)
     """Cosine from which two items are compared; KINA paper, stage 1. True paraphrases sit down to
     .80 and different questions up to .99: the cosine finds candidates and decides nothing."""
+    rule: Literal["evidence", "cosine"] = "evidence"
+    """What decides about a pair: "evidence", or "cosine" as in the KINA paper, where every pair at or above
+    the threshold is a copy, whatever its numbers and negations."""
     common_limit: int = Field(10, ge=2)
     """Items showing a text from which on it is too common to tell items apart."""
     group_limit: int = Field(200, ge=2)

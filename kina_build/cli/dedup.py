@@ -25,6 +25,7 @@ from kina_build.cli.dedup_options import (
 from kina_build.cli.dedup_place import Place, work_folder
 from kina_build.cli.dedup_views import show_dedup, show_explanation
 from kina_build.cli.kept import tell_notes
+from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
     from kina_build.config import DedupRules
@@ -60,6 +61,13 @@ def dedup(
         str | None,
         typer.Option("--strong", help="What strong evidence short of equality leads to: review or drop."),
     ] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            "--rule",
+            help="What decides about a pair: evidence, or cosine alone at the threshold, as in the KINA paper.",
+        ),
+    ] = None,
     explain: Annotated[
         str | None,
         typer.Option(
@@ -84,8 +92,15 @@ def dedup(
     block by block, and a run that was stopped goes on from there.
     """
     rules = resolve(
-        run, encoder=encoder, threshold=threshold, strong_action=strong, unknown_limit=unknown_limit
+        run,
+        encoder=encoder,
+        threshold=threshold,
+        strong_action=strong,
+        rule=rule,
+        unknown_limit=unknown_limit,
     )
+    if rules.rule == "cosine" and not near:
+        raise UsageError("--rule cosine needs an encoder", hint="leave --no-near out")
     inputs = [path for path in (pool, labels, overrides) if path is not None]
     stage = run.stage(
         "dedup",

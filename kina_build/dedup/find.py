@@ -23,7 +23,7 @@ from kina_build.dedup.records import Dropped, DuplicatePair, Duplicates, Held
 from kina_build.dedup.reuse import Reuse
 from kina_build.dedup.scan import Pairs, pairs_above
 from kina_build.dedup.vectorfiles import VectorSet
-from kina_build.dedup.verdict import Verdict, judge
+from kina_build.dedup.verdict import Verdict, judge, judge_by_cosine
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
 
@@ -213,7 +213,7 @@ def compare_rows(
     elif crossing:
         verdict = Verdict("review", "cross_lingual", "each is the other's nearest in its language")
     else:
-        verdict = judge(evidence, rules)
+        verdict = judge_by_cosine(evidence, rules) if rules.rule == "cosine" else judge(evidence, rules)
     return write_pair(ids, evidence, verdict)
 
 

@@ -58,6 +58,13 @@ STEMS = {
 """How stems that ask one question are alike, in words."""
 
 
+def judge_by_cosine(evidence: Evidence, rules: DedupRules = DedupRules()) -> Verdict:
+    """Decide by the threshold alone, as the KINA paper does (stage 1)."""
+    if evidence.cosine is not None and evidence.cosine >= rules.threshold:
+        return Verdict("duplicate", "cosine", f"cosine of {rules.threshold} or more, the paper's rule")
+    return Verdict("distinct", "cosine", "the texts are not close")
+
+
 def _same_question(evidence: Evidence, rules: DedupRules) -> Verdict | None:
     """Judge equal stems with equal options."""
     if not (evidence.stems == "same" and evidence.loosely_same_options):

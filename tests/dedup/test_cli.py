@@ -71,6 +71,15 @@ def test_each_search_finds_the_same_and_is_named_if_it_ran(
     assert ("faiss-cpu" in manifest["versions"]) is (search != "exact")
 
 
+def test_the_rule_of_the_paper_drops_by_cosine_alone(kina: Kina, pool: Path, encoder: WordEncoder) -> None:
+    done = kina("dedup", pool, "--rule", "cosine", "--json")
+    assert json.loads(done.stdout)["pairs"] == {"duplicate": 2}
+    dropped = json.loads(Path("duplicates.json").read_text(encoding="utf-8"))["dropped"]
+    assert [(row["item_id"], row["rule"]) for row in dropped] == [("a2", "cosine"), ("n2", "cosine")]
+    refused = kina("dedup", pool, "--rule", "cosine", "--no-near")
+    assert (refused.exit_code, "needs an encoder" in refused.stderr) == (2, True)
+
+
 def test_without_an_encoder_nothing_that_did_not_run_is_named(kina: Kina, pool: Path) -> None:
     kina("dedup", pool, "--no-near", "-o", "out.json")
     manifest = json.loads(Path("out.json.manifest.json").read_text(encoding="utf-8"))
