@@ -30,6 +30,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from kina_build.config import DedupRules
 from kina_build.dedup.contamination import find_contamination
 from kina_build.dedup.corpora import open_corpus
 from kina_build.dedup.embedding import load_encoder
@@ -235,7 +236,9 @@ def copies(items: list[Item], rng: random.Random, *, near: bool) -> None:
     pool, pairs = plant(items, rng)
     encoder = load_encoder("all-MiniLM-L6-v2") if near else None
     started = time.process_time()
-    result = find_duplicates(read_corpus(pool, encoder, cache=default_cache() if near else None))
+    rules = DedupRules(unknown_limit=1)  # full width and homoglyphs are unknown to the encoder
+    corpus = read_corpus(pool, encoder, rules, cache=default_cache() if near else None)
+    result = find_duplicates(corpus, rules)
     found = {frozenset((pair.item_id, pair.other_id)): pair.status for pair in result.pairs}
     statuses = {(kind, one): found.get(frozenset((one, other)), "distinct") for kind, one, other in pairs}
     print(f"{len(pool)} items, {time.process_time() - started:.0f} CPU s\n")

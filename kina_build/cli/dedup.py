@@ -65,7 +65,7 @@ def dedup(
         str | None,
         typer.Option(
             "--rule",
-            help="What decides about a pair: evidence, or cosine alone at the threshold, as in the KINA paper.",
+            help="What decides about a pair: evidence, or cosine alone, as in the KINA paper.",
         ),
     ] = None,
     explain: Annotated[
