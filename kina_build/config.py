@@ -149,6 +149,11 @@ class DedupRules(Section):
     and an engine can run elsewhere (about 8 s on one core)."""
     pair_limit: int = Field(5_000_000, ge=1)
     """Pairs above the threshold at which the scan gives up: the threshold is too low for the pool."""
+    search: Literal["auto", "exact", "faiss"] = "auto"
+    """What finds close pairs within a pool: "faiss" (a flat index), "exact" (the bounded scan), or "auto":
+    faiss up to `faiss_up_to` items, the scan, which is faster on many, above. Both find the same pairs."""
+    faiss_up_to: int = Field(5000, ge=0)
+    """Items up to which "auto" takes faiss: 1 s on one core."""
     ivf_above: int = Field(2_000_000, ge=1)
     """Texts of a corpus from which contamination is looked for in a FAISS inverted file, which misses
     some and whose recall is reported; below, all are compared."""
@@ -157,6 +162,9 @@ class DedupRules(Section):
     threshold: float = Field(0.80, gt=0, le=1)
     """Cosine from which two items are compared; KINA paper, stage 1. True paraphrases sit down to
     .80 and different questions up to .99: the cosine finds candidates and decides nothing."""
+    rule: Literal["evidence", "cosine"] = "evidence"
+    """What decides about a pair: "evidence", or "cosine" as in the KINA paper, where every pair at or above
+    the threshold is a copy, whatever its numbers and negations."""
     common_limit: int = Field(10, ge=2)
     """Items showing a text from which on it is too common to tell items apart."""
     group_limit: int = Field(200, ge=2)
@@ -168,6 +176,9 @@ class DedupRules(Section):
     the same years and percentages to choose from (.22 to .66)."""
     strong_action: Literal["review", "drop"] = "review"
     """What strong evidence short of equality leads to."""
+    specific_words: int = Field(3, ge=1)
+    """Words of a stem, those that frame any question apart, from which an equal stem asks the same
+    question whatever its options ("Which of these is a mammal?" has one)."""
     template_share: float = Field(0.6, gt=0, le=1)
     """Share of the stems' tokens two template siblings have in common."""
     passage_overlap: float = Field(0.8, gt=0, le=1)
@@ -184,9 +195,20 @@ class DedupRules(Section):
     ngram: int = Field(13, ge=2)
     """Tokens of one run whose reappearance elsewhere is a trace; Brown et al. 2020, appendix C."""
     ngram_least: int = Field(8, ge=2)
-    """Tokens of the shortest stem that is looked for as one run; ibid."""
+    """Tokens of the shortest stem that is contaminated by standing there alone; ibid."""
     ngram_share: float = Field(0.5, gt=0, le=1)
-    """Share of an item's runs found in one text from which the item is contaminated (ours)."""
+    """Share of an item's stem found in one text from which the item is contaminated (ours)."""
+    trace_least: int = Field(5, ge=1)
+    """Tokens of the shortest stem that, standing there alone, is put to a person (ours)."""
+    trace_words: int = Field(2, ge=1)
+    """Words of a stem, those that frame any question apart, from which it is looked for by itself; a
+    stem that tells less is looked for by its options."""
+    trace_letters: int = Field(52, ge=20)
+    """Letters from which a shared run is looked at: a run of 13 tokens is seldom shorter."""
+    trace_options: int = Field(2, ge=1)
+    """Options that make a short stem contaminated where they stand beside it."""
+    trace_shown: int = Field(5, ge=1)
+    """Places kept for one item and corpus."""
     recall_floor: float = Field(0.95, gt=0, le=1)
     """Least recall of labelled duplicates when a threshold is chosen from labels."""
     nearest_shown: int = Field(10, ge=1)
@@ -198,8 +220,8 @@ class DedupRules(Section):
 
     @property
     def shaping(self) -> dict[str, Any]:
-        """Return the numbers that shape results: block_rows only cuts the work."""
-        return self.model_dump(mode="json", exclude={"block_rows"})
+        """Return the numbers that shape results: others only say how the work is cut and done."""
+        return self.model_dump(mode="json", exclude={"block_rows", "search", "faiss_up_to"})
 
 
 class SupportRules(Section):

@@ -25,6 +25,7 @@ from kina_build.cli.dedup_options import (
 from kina_build.cli.dedup_place import Place, work_folder
 from kina_build.cli.dedup_views import show_dedup, show_explanation
 from kina_build.cli.kept import tell_notes
+from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
     from kina_build.config import DedupRules
@@ -52,12 +53,20 @@ def dedup(
         Path | None,
         typer.Option(
             "--overrides",
-            help="Decisions of people: rows of decision (keep, same, different), item_id, other_id.",
+            help="Decisions of people: rows of decision (keep, drop, wrong_key, same, different), item_id, "
+            "other_id (same, different), letter (the right key), note.",
         ),
     ] = None,
     strong: Annotated[
         str | None,
         typer.Option("--strong", help="What strong evidence short of equality leads to: review or drop."),
+    ] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            "--rule",
+            help="What decides about a pair: evidence, or cosine alone, as in the KINA paper.",
+        ),
     ] = None,
     explain: Annotated[
         str | None,
@@ -83,8 +92,15 @@ def dedup(
     block by block, and a run that was stopped goes on from there.
     """
     rules = resolve(
-        run, encoder=encoder, threshold=threshold, strong_action=strong, unknown_limit=unknown_limit
+        run,
+        encoder=encoder,
+        threshold=threshold,
+        strong_action=strong,
+        rule=rule,
+        unknown_limit=unknown_limit,
     )
+    if rules.rule == "cosine" and not near:
+        raise UsageError("--rule cosine needs an encoder", hint="leave --no-near out")
     inputs = [path for path in (pool, labels, overrides) if path is not None]
     stage = run.stage(
         "dedup",
@@ -113,7 +129,7 @@ def dedup(
     choice = _choose(labels, corpus, rules) if labels else None
     if choice is not None and threshold is None:
         rules = rules.model_copy(update={"threshold": choice.chosen.threshold})
-    with place.scanning(corpus) as scan, run.console.progress("comparing") as progress:
+    with place.scanning(corpus, rules) as scan, run.console.progress("comparing") as progress:
         result = find_duplicates(corpus, rules, decisions, progress, scan)
     if explain is not None:
         from kina_build.dedup.explain import explain_item
@@ -130,7 +146,11 @@ def dedup(
     place.clear()
     stage.finish(
         _report(document, choice),
-        packages=["numpy", "faiss-cpu", *(["sentence-transformers"] if near else [])],
+        packages=[
+            "numpy",
+            *(["faiss-cpu"] if place.by_faiss(corpus, rules) else []),
+            *(["sentence-transformers"] if near else []),
+        ],
         models={result.encoder: result.revision} if result.encoder else {},
         reused=place.reuse.counts("vectors", "blocks"),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,6 +24,9 @@ from kina_build.cli.dedup_options import (
 from kina_build.cli.dedup_views import SHOWN, show_contamination
 from kina_build.cli.kept import tell_notes
 
+if TYPE_CHECKING:
+    from kina_build.config import DedupRules
+
 
 def contamination(
     run: Run,
@@ -33,8 +36,8 @@ def contamination(
         list[Path],
         typer.Option(
             "--against",
-            help="Another corpus: a pool, a release folder, any file or folder `kina import` reads, or .txt; "
-            "repeatable.",
+            help="Another corpus: any file or folder of questions, rows or text (JSON, Parquet, CSV, HTML, "
+            "Markdown, plain text; also .gz, .zst); repeatable.",
         ),
     ],
     output: Output = Path("contamination.json"),
@@ -44,13 +47,16 @@ def contamination(
     cache: Cache = None,
     no_cache: NoCache = False,
     unknown_limit: UnknownLimit = None,
+    memory: options.Memory = None,
 ) -> None:
     """Find items of a pool or release that stand in other corpora.
 
-    Each hit tells how it was found: exact, folded (same stem, options and key after
-    folding), near (cosine, decided by evidence as in dedup) or by runs of 13 tokens.
-    A .txt file is cut at blank lines. Rows of a corpus that are no complete questions are
-    compared all the same: without a key, or as text. Leaves with 1 when an item is contaminated.
+    Each corpus is read as a stream of texts, in which items are found letter for letter,
+    whatever line ends, hyphens and markup lie between: all strings of a row are one text.
+    Corpora of questions and of paragraphs that fit in memory are also compared question by
+    question: exact, folded (same stem, options and key after folding) or near (cosine,
+    decided by evidence as in dedup). Items too short or too common to be found are listed.
+    Leaves with 1 when an item is contaminated.
     """
     rules = resolve(run, encoder=encoder, threshold=threshold, unknown_limit=unknown_limit)
     stage = run.stage(
@@ -64,27 +70,34 @@ def contamination(
     if stage.up_to_date():
         return
     from kina_build.dedup.contamination import find_contamination
-    from kina_build.dedup.corpora import name_corpora, read_questions, read_texts
+    from kina_build.dedup.corpora import name_corpora, open_corpus, read_questions
     from kina_build.dedup.embedding import load_encoder
+    from kina_build.dedup.memory import spare_bytes
     from kina_build.dedup.records import dump_rows
     from kina_build.dedup.reuse import Reuse
     from kina_build.jsonl import write_text
 
     items = read_questions(pool)
-    corpora = {name: read_texts(path) for name, path in name_corpora(against).items()}
-    for name, corpus in corpora.items():
-        if corpus.unread:
-            run.console.warn(f"{name}: {corpus.unread} rows hold no text and are not compared")
     loaded, reuse = load_encoder(rules.encoder, rules) if near else None, Reuse(run.force)
-    with run.console.progress("encoding") as progress:
+    room = spare_bytes(run.engine_rules(None, memory))
+    corpora = {name: open_corpus(path, room) for name, path in name_corpora(against).items()}
+    with run.console.progress("encoding") as encoding, run.console.progress("looking through") as looking:
         result = find_contamination(
             items,
             corpora,
             loaded,
             rules,
             cache=cache_file(cache, no_cache),
-            on_progress=progress,
+            on_progress=encoding,
+            on_bytes=looking,
             reuse=reuse,
+        )
+    for name, count in result.unread.items():
+        run.console.warn(f"{name}: {count} rows or files hold no text and are not compared")
+    for name in result.as_text:
+        near_too = ", and near copies not looked for" if near else ""
+        run.console.warn(
+            f"{name}: no questions could be read; looked through letter by letter only{near_too}"
         )
     tell_notes(run, reuse)
     document = result.model_dump(mode="json")
@@ -92,7 +105,13 @@ def contamination(
     stage.finish(
         {**document, "hits": document["hits"][:SHOWN], "items": len(items)},
         exit_code=1 if result.contaminated else 0,
-        packages=["numpy", "faiss-cpu", *(["sentence-transformers"] if near else [])],
+        packages=["numpy", *_searchers(result.corpora, rules, near=near)],
         models={result.encoder: result.revision} if result.encoder else {},
         reused=reuse.counts("vectors"),
     )
+
+
+def _searchers(corpora: dict[str, int], rules: DedupRules, *, near: bool) -> list[str]:
+    """Name the packages that searched near texts, if any did."""
+    vast = max(corpora.values(), default=0) > rules.ivf_above
+    return ["sentence-transformers", *(["faiss-cpu"] if vast else [])] if near else []

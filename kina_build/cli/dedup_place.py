@@ -60,16 +60,39 @@ class Place:
         elif self.rules.kind == "ray":
             run.console.say("the pool is one block (dedup.block_rows): compared in this process, not on Ray")
 
+    def by_faiss(self, corpus: Corpus, rules: DedupRules) -> bool:
+        """Tell whether FAISS finds the close pairs.
+
+        Raises:
+            ConfigError: it was asked for, but the vectors are not in memory.
+        """
+        from kina_build.dedup.vectorfiles import VectorFiles
+        from kina_build.errors import ConfigError
+
+        if corpus.vectors is None or rules.search == "exact":
+            return False
+        if not isinstance(corpus.vectors, VectorFiles):
+            return rules.search == "faiss" or len(corpus.vectors) <= rules.faiss_up_to
+        if rules.search == "faiss":
+            raise ConfigError(
+                "the vectors do not fit in memory, and FAISS holds them all",
+                hint='raise --memory, or set dedup.search = "auto"',
+            )
+        return False
+
     @contextmanager
-    def scanning(self, corpus: Corpus) -> Iterator[Scan]:
+    def scanning(self, corpus: Corpus, rules: DedupRules) -> Iterator[Scan]:
         """Open the engine and give the function that finds close pairs on it."""
         from kina_build.dedup.blocks import pairs_in_files
+        from kina_build.dedup.flat import flat_pairs
         from kina_build.dedup.memory import part_bytes
         from kina_build.dedup.scan import pairs_above
         from kina_build.dedup.vectorfiles import VectorFiles
         from kina_build.engine import open_engine
 
-        if isinstance(corpus.vectors, VectorFiles):
+        if self.by_faiss(corpus, rules):
+            yield flat_pairs
+        elif isinstance(corpus.vectors, VectorFiles):
             with open_engine(self.rules) as engine:
                 memory = part_bytes(self.rules, engine.workers)
                 scan = partial(pairs_in_files, folder=self.folder, part_bytes=memory, run=engine.map)

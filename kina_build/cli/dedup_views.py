@@ -68,6 +68,9 @@ def show_contamination(report: dict[str, Any], console: Console) -> None:
     )
     corpora = ", ".join(f"{name} ({count})" for name, count in report["corpora"].items())
     console.line(f"compared with {corpora}")
+    if report["unsearchable"]:
+        names = ", ".join(list(report["unsearchable"])[:SHOWN])
+        console.line(f"{len(report['unsearchable'])} items cannot be looked for by their letters: {names}")
     if report["recall"] < 1:
         console.line(f"near texts by an inverted file, measured recall {report['recall']:.3f}")
     rows = [

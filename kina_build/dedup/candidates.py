@@ -26,8 +26,8 @@ ROWS_AT_ONCE = 2048
 def lexical_pairs(readings: Sequence[Reading], common: Common, limit: int) -> tuple[set[RowPair], int]:
     """Pair items with equal letters: whatever an encoder makes of them, they are compared.
 
-    Equal stem and options; equal stem and right answer; equal options and right answer,
-    where they tell items apart; equal passage.
+    Equal stem and options; equal stem, but for blanks, hyphens and markup; equal options and
+    right answer, where they tell items apart; equal passage.
 
     Args:
         readings: the items, folded.
@@ -41,8 +41,8 @@ def lexical_pairs(readings: Sequence[Reading], common: Common, limit: int) -> tu
     akin: dict[object, list[int]] = defaultdict(list)
     for row, reading in enumerate(readings):
         copies[reading.stem, reading.loose_options].append(row)
-        if reading.gold and not common.generic_stem(reading.stem):
-            akin["gold", reading.stem, reading.gold].append(row)
+        if not common.generic_stem(reading.stem):
+            akin["stem", reading.stem_form].append(row)
         if reading.gold and sum(map(common.tells, reading.options)) > 1:
             akin["options", reading.options, reading.gold].append(row)
         if reading.material:

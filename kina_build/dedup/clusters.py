@@ -25,6 +25,11 @@ class Members:
     """What is known of the items that clusters are made of."""
 
     kept: frozenset[str]
+    held: frozenset[str]
+    pinned: frozenset[str]
+    """Those that a person keeps: what follows for their copies is decided."""
+    removed: frozenset[str]
+    """Those that a person dropped."""
     paths: Mapping[str, str]
     """Taxonomy path of each item, written out."""
     rows: Mapping[str, int]
@@ -106,9 +111,15 @@ def _cluster(pairs: Sequence[DuplicatePair], members: Members) -> Cluster:
         lowest_cosine=None if members.vectors is None else _lowest(members.vectors[rows]),
         chain=find_chain((pair.item_id, pair.other_id) for pair in pairs),
         cross_discipline=twice_filed,
-        needs_decision=twice_filed or status == "conflict",
+        needs_decision=not members.held.isdisjoint(names)
+        or (twice_filed and _many_paths(names, members) and members.pinned.isdisjoint(names)),
         paths=tuple(places),
     )
+
+
+def _many_paths(names: Sequence[str], members: Members) -> bool:
+    """Tell whether items that a person did not drop are filed under several paths."""
+    return len({members.paths[name] for name in names if name not in members.removed} - {""}) > 1
 
 
 def _lowest(vectors: Vectors) -> float:

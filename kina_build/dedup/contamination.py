@@ -1,4 +1,4 @@
-"""Items of a pool that stand in other corpora: exact, folded, near, or by shared runs of text."""
+"""Items of a pool that stand in other corpora: exact, folded, near, or letter for letter in any text."""
 
 from __future__ import annotations
 
@@ -14,23 +14,27 @@ from numpy.typing import NDArray
 from kina_build.config import DedupRules
 from kina_build.dedup.candidates import RowPair
 from kina_build.dedup.checks import check_ids, check_known
-from kina_build.dedup.corpora import Texts
+from kina_build.dedup.corpora import Corpus
 from kina_build.dedup.embedding import embed
 from kina_build.dedup.encoders import Encoder
 from kina_build.dedup.evidence import Evidence, compare
+from kina_build.dedup.leaks import judge_traces, write_leak
 from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, item_text, read_item
 from kina_build.dedup.neighbours import find_across
-from kina_build.dedup.ngrams import Overlap, find_overlaps
 from kina_build.dedup.records import Contamination, Finding, Hit
 from kina_build.dedup.reuse import Reuse
+from kina_build.dedup.stream import Tally
+from kina_build.dedup.traces import Index, build_index, find_traces
 from kina_build.dedup.verdict import Verdict, judge
+from kina_build.errors import InputError
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
 
 Vectors = NDArray[np.float32]
 Vectorise = Callable[[Sequence[str]], Vectors]
 
-SHOWN_TEXT = 300
+LETTERS = frozenset({"options", "key", "strong"})
+"""Rules that compare options and keys, which running text has not."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +47,13 @@ class Side:
 
 def find_contamination(
     pool: Sequence[Item],
-    corpora: Mapping[str, Texts],
+    corpora: Mapping[str, Corpus],
     encoder: Encoder | None,
     rules: DedupRules = DedupRules(),
     *,
     cache: Path | None = None,
     on_progress: Progress = silent,
+    on_bytes: Progress = silent,
     reuse: Reuse | None = None,
 ) -> Contamination:
     """Find what of a pool stands in other corpora.
@@ -60,10 +65,11 @@ def find_contamination(
         rules: threshold and limits.
         cache: file of kept vectors.
         on_progress: told (texts encoded, texts to encode), corpus by corpus.
+        on_bytes: told (bytes looked through, bytes of all corpora).
         reuse: whether kept vectors may be used, and the count of those that were.
 
     Raises:
-        InputError: an id of the pool stands twice.
+        InputError: an id of the pool stands twice, or a corpus holds no text.
         Refusal: the encoder does not know the script of a side.
     """
     check_ids(pool)
@@ -72,13 +78,19 @@ def find_contamination(
     if encoder:
         encoding = partial(embed, encoder=encoder, cache=cache, on_progress=on_progress, reuse=reuse)
         vectorise = _vectoriser(encoder, rules, encoding)
+    readings = tuple(map(read_item, items))
+    index = build_index(readings, rules)
     hits: list[Hit] = []
     recalls = [1.0]
+    tallies: dict[str, Tally] = {}
+    total, done = sum(corpus.size for corpus in corpora.values()), 0
     for name, corpus in sorted(corpora.items()):
         others = tuple(sorted(corpus.items, key=lambda item: item.item_id))
         found, recall = _search(name, (items, others), vectorise, rules)
-        hits += found
+        tallies[name] = Tally(on_bytes=partial(_told, on_bytes, done, total))
+        hits += _with_leaks(found, _find_leaks(name, corpus, index, readings, tallies[name], rules=rules))
         recalls.append(recall)
+        done += corpus.size
     worst: dict[str, set[str]] = defaultdict(set)
     for hit in hits:
         worst[hit.finding].add(hit.item_id)
@@ -88,8 +100,10 @@ def find_contamination(
         review=tuple(sorted(doubtful)),
         clean=len(items) - len(worst["contaminated"]) - len(doubtful),
         hits=tuple(hits),
-        corpora={name: len(corpus.items) for name, corpus in sorted(corpora.items())},
-        unread={name: corpus.unread for name, corpus in sorted(corpora.items()) if corpus.unread},
+        corpora={name: tally.texts for name, tally in tallies.items()},
+        unread={name: tally.unread for name, tally in tallies.items() if tally.unread},
+        unsearchable=index.unsearchable,
+        as_text=tuple(sorted(name for name, corpus in corpora.items() if not corpus.items)),
         counts=dict(sorted(Counter(hit.finding for hit in hits).items())),
         encoder=encoder.name if encoder else "",
         revision=encoder.revision if encoder else "",
@@ -97,6 +111,10 @@ def find_contamination(
         recall=min(recalls),
         rules=DedupRules(**rules.shaping),
     )
+
+
+def _told(on_bytes: Progress, before: int, total: int, count: int) -> None:
+    on_bytes(before + count, total)
 
 
 def _vectoriser(encoder: Encoder, rules: DedupRules, encoding: Vectorise) -> Vectorise:
@@ -115,17 +133,42 @@ def _search(
 ) -> tuple[list[Hit], float]:
     here, there, common = read_sides(*texts, rules)
     cosines, recall = _near(here, there, vectorise, rules) if vectorise else ({}, 1.0)
-    overlaps = find_overlaps(*texts, (rules.ngram, rules.ngram_least), rules.common_limit)
     hits: list[Hit] = []
-    for row, other in sorted({*cosines, *overlaps, *lexical_matches(here, there, common)}):
+    for row, other in sorted({*cosines, *lexical_matches(here, there, common)}):
         left, right = here.readings[row], there.readings[other]
         evidence = compare(left, right, cosines.get((row, other)), common, rules)
-        judged = _judge(evidence, overlaps.get((row, other)), rules, plain=not right.options)
+        judged = _judge(evidence, rules)
+        if judged is not None and not right.options and left.options and judged[1].rule in LETTERS:
+            continue  # running text: what its letters say is found and told below
         if judged is not None:
-            hits.append(
-                _hit((left.item_id, name, right.item_id), evidence, judged, overlaps.get((row, other)))
-            )
+            hits.append(_hit((left.item_id, name, right.item_id), evidence, judged))
     return hits, recall
+
+
+def _find_leaks(
+    name: str, corpus: Corpus, index: Index, readings: Sequence[Reading], tally: Tally, *, rules: DedupRules
+) -> list[Hit]:
+    traces = find_traces(index, corpus.texts(tally), rules)
+    leaks = judge_traces(traces, readings, rules)
+    if not tally.texts:
+        raise InputError(f"{name}: holds no text")
+    return [write_leak(leak, readings[leak.row], name) for leak in leaks]
+
+
+def _with_leaks(hits: list[Hit], leaks: Sequence[Hit]) -> list[Hit]:
+    """Add what was found letter for letter, unless the comparison of questions says as much or more."""
+    findings: dict[str, set[str]] = defaultdict(set)
+    for hit in hits:
+        findings[hit.item_id].add(hit.finding)
+    siblings = {"template_sibling", "same_passage"}
+    fresh = [
+        leak
+        for leak in leaks
+        if "contaminated" not in findings[leak.item_id]
+        and leak.finding not in findings[leak.item_id]
+        and not (leak.rule == "ngram" and siblings & findings[leak.item_id])
+    ]
+    return sorted([*hits, *fresh], key=lambda hit: (hit.item_id, hit.other_id))
 
 
 def read_sides(
@@ -144,12 +187,12 @@ def lexical_matches(here: Side, there: Side, common: Common) -> set[RowPair]:
     places: dict[object, list[int]] = defaultdict(list)
     for row, reading in enumerate(there.readings):
         places[reading.stem, reading.loose_options].append(row)
-        if reading.gold and not common.generic_stem(reading.stem):
-            places["gold", reading.stem, reading.gold].append(row)
+        if not common.generic_stem(reading.stem):
+            places[reading.stem_form].append(row)
     return {
         (row, other)
         for row, reading in enumerate(here.readings)
-        for key in ((reading.stem, reading.loose_options), ("gold", reading.stem, reading.gold))
+        for key in ((reading.stem, reading.loose_options), reading.stem_form)
         for other in places.get(key, ())
     }
 
@@ -163,30 +206,13 @@ def _near(
     return dict(zip(pairs, near.cosines.tolist(), strict=True)), recall
 
 
-def _judge(
-    evidence: Evidence, overlap: Overlap | None, rules: DedupRules, *, plain: bool
-) -> tuple[Finding, Verdict] | None:
-    """Let the worse of verdict and shared runs count; siblings share most of their text by nature.
-
-    Args:
-        evidence: of the two texts.
-        overlap: the runs of tokens they share.
-        rules: from which share of runs a question has leaked.
-        plain: the other text has no options, so it cannot be another question with this stem.
-    """
+def _judge(evidence: Evidence, rules: DedupRules) -> tuple[Finding, Verdict] | None:
+    """Tell what two questions come to; siblings share most of their text by nature."""
     verdict = judge(evidence, rules)
     if verdict.status in {"duplicate", "conflict"} or _stands_without_key(evidence, verdict):
         return "contaminated", verdict
     if verdict.status in {"template_sibling", "same_passage"}:
         return verdict.status, verdict
-    if overlap is not None:
-        reason = f"{overlap.share:.0%} of its runs of tokens stand there"
-        other_question = verdict.status == "distinct" and not plain
-        leaked = overlap.share >= rules.ngram_share and not other_question
-        worse: Finding = "contaminated" if leaked else "review"
-        if other_question:
-            reason += f"; {verdict.reason}"
-        return worse, Verdict("review", "ngram", reason)
     return ("review", verdict) if verdict.status == "review" else None
 
 
@@ -196,9 +222,7 @@ def _stands_without_key(evidence: Evidence, verdict: Verdict) -> bool:
     return verdict.rule == "key" and evidence.gold == "unknown" and not common
 
 
-def _hit(
-    ids: tuple[str, str, str], evidence: Evidence, judged: tuple[Finding, Verdict], overlap: Overlap | None
-) -> Hit:
+def _hit(ids: tuple[str, str, str], evidence: Evidence, judged: tuple[Finding, Verdict]) -> Hit:
     finding, verdict = judged
     return Hit(
         item_id=ids[0],
@@ -212,6 +236,6 @@ def _hit(
         option_overlap=evidence.option_overlap,
         gold=evidence.gold,
         passage=evidence.passage,
-        ngram_share=overlap.share if overlap else 0.0,
-        shared_text=overlap.longest[:SHOWN_TEXT] if overlap else "",
+        ngram_share=0.0,
+        shared_text="",
     )

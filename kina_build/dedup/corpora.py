@@ -1,4 +1,4 @@
-"""Other corpora: whatever can be imported, release folders, and plain text.
+"""Other corpora: any files and folders, as a stream of texts, and as questions where they hold some.
 
 A corpus is looked through for questions that stand in it, so nothing of it is refused
 for being no good question: a row without a key keeps its options, a row whose options
@@ -8,11 +8,15 @@ text at all is left out, and counted.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+from kina_build.dedup.stream import Tally, Text, list_files, read_stream
 from kina_build.errors import InputError, RowErrors, RowFault, UsageError
 from kina_build.items.arrowrows import find_data_files
 from kina_build.items.assemble import Draft, draft_items
@@ -22,10 +26,13 @@ from kina_build.items.model import Item, content_id
 from kina_build.items.pool import read_pool
 from kina_build.items.rawfile import RawFile, look_up, unwrap
 from kina_build.jsonl import read_bytes, read_json, read_text
-from kina_build.rows.source import STREAM
+from kina_build.rows.source import STREAM, is_stream
 
 RELEASE = "release.json"
 """The file by which a folder that `kina export` wrote is known; it names the splits."""
+
+BYTES_A_BYTE = 40
+"""Memory that a byte of a corpus takes once its questions are read and folded (measured, with room)."""
 
 TEXT_COLUMNS = ("text", "content")
 """Where corpora of plain texts keep them."""
@@ -84,6 +91,67 @@ def read_texts(path: Path) -> Texts:
     return texts
 
 
+@dataclass(frozen=True)
+class Corpus:
+    """What a pool is compared with."""
+
+    items: tuple[Item, ...]
+    """Its questions and paragraphs, to be compared as questions; empty where it is only looked through."""
+    texts: Callable[[Tally], Iterator[Text]]
+    """Begin to read all its texts, and count them."""
+    size: int
+    """Bytes of its files."""
+
+
+def open_corpus(path: Path, room: float = math.inf) -> Corpus:
+    """Open a corpus; its questions are read if they fit in memory, its texts are never held.
+
+    Args:
+        path: a file or folder of any form.
+        room: bytes that its questions may take.
+
+    Raises:
+        InputError: missing, or something else than a pool on standard input.
+    """
+    files = _splits(path) if path.is_dir() and (path / RELEASE).is_file() else list_files(path)
+    size = sum(0 if is_stream(file) else _size_of(file) for file in files)
+    items: tuple[Item, ...] = ()
+    if path == STREAM:
+        items = read_texts(path).items
+    elif size * BYTES_A_BYTE <= room:
+        with suppress(InputError, RowErrors):
+            items = read_texts(path).items
+    names = {file: file.relative_to(path).as_posix() if path.is_dir() else "" for file in files}
+    return Corpus(items, partial(_stream, names), size)
+
+
+def _stream(names: Mapping[Path, str], tally: Tally) -> Iterator[Text]:
+    for file, name in names.items():
+        yield from read_stream(file, tally, name)
+
+
+def _size_of(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError as error:
+        raise InputError(
+            f"{file}: {error.strerror}", hint="check the path and the folder you are in"
+        ) from None
+
+
+def of_items(items: Iterable[Item]) -> Corpus:
+    """Make a corpus of items that are in memory."""
+    kept = tuple(items)
+
+    def texts(tally: Tally) -> Iterator[Text]:
+        for item in kept:
+            tally.texts += 1
+            parts = [item.question_material or "", item.question, *(option.answer for option in item.options)]
+            yield Text(item.item_id, 0, "\n".join(parts))
+
+    return Corpus(kept, texts, 0)
+
+
 def name_corpora(paths: Sequence[Path]) -> dict[str, Path]:
     """Name each corpus by its file or folder.
 
@@ -114,7 +182,10 @@ def _read_file(path: Path) -> Texts:
     keyless = [row for row in numbered if refused.get(row.line) == "no_key"]
     found = [*(draft.item for draft in made.drafts), *_without_key(replace(raw, rows=tuple(keyless)))]
     others = tuple(row for row in numbered if row.line in refused.keys() - {row.line for row in keyless})
-    texts = _as_texts(replace(raw, rows=others), find_columns(raw, {}).fields["question"])
+    column = find_columns(raw, {}).fields.get("question")
+    if column is None:
+        raise InputError(f"{path}: no column of it holds questions")
+    texts = _as_texts(replace(raw, rows=others), column)
     unread = len(raw.rejects) + len(raw.rows) - len(found) - len(texts)
     return Texts(_with_unique_ids([*found, *texts]), unread)
 

@@ -9,12 +9,18 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from kina_build.config import DedupRules
-from kina_build.dedup.lexical import Common, Reading, jaccard, tokens
+from kina_build.dedup.canonical import dense, equal_quantities
+from kina_build.dedup.lexical import Common, Reading, jaccard
 from kina_build.dedup.records import Gold, Passage
+from kina_build.dedup.tokens import tokens
 from kina_build.items.text import fold_stem
 
 Change = Literal["none", "number", "polarity", "name", "sign", "order", "spelling", "word"]
 """The most telling way in which two stems differ."""
+
+Stems = Literal["same", "form", "spelling", "part", "other"]
+"""same: equal after folding; form: but for blanks, hyphens, markup and numbering; spelling: but for
+typing errors; part: one is the beginning or the end of the other."""
 
 MEANING = frozenset({"number", "polarity", "name", "sign"})
 """Changes that make another question, whatever else agrees."""
@@ -30,14 +36,21 @@ NEGATIONS = _words(
 )
 """Words that turn a question round wherever they are added or taken away."""
 
-OPPOSITES = _words(
-    "true correct right most more less fewer greater smaller larger higher lower highest lowest increase"
-    " decrease increases decreases increased decreased maximum minimum max min before after above below"
-    " strong weak positive negative first last left always sometimes best worst acid base gain loss"
-    " largest smallest greatest longest shortest earliest latest all some any must may good bad early late"
-    " 强 弱 強 大 小 多 少 增 减 減 升 降 前 后 後 左 右 高 低 正 负 負 上 下 内 外 加 长 短 快 慢 最"
-)
-"""Words that turn a question round when one stands in place of another word."""
+_AXES = """
+most more greater larger higher maximum max highest largest greatest longest bigger biggest increase increases
+ increased increasing rise rises gain|less fewer smaller lower minimum min lowest smallest least shortest
+ decrease decreases decreased decreasing fall falls loss;
+before|after; above over|below under; strong stronger strongest|weak weaker weakest;
+positive positively|negative negatively; first earliest early earlier|second|third|last latest late later;
+always|sometimes|often|rarely; best good|worst bad; acid acidic|base basic; all|some|any; must|may;
+left|right; true correct right|false incorrect wrong;
+强 強|弱; 大|小; 多|少; 增 加|减 減; 升|降; 前|后 後; 左|右; 高|低; 正|负 負; 上|下; 内|外;
+长|短; 快|慢; 最|较; 加|除|乘
+"""
+
+OPPOSITES = tuple(tuple(map(_words, axis.split("|"))) for axis in _AXES.split(";"))
+"""Axes of words that turn a question when one pole stands in place of another: "most" and "largest"
+stand on one pole, "most" and "least" on two."""
 
 NEGATING_PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "a", "anti")
 
@@ -50,6 +63,26 @@ MARKUP = frozenset("$\\{}^*#`&~|")
 SPELLING_RATIO = 0.8
 """Similarity (matching characters) from which two words count as spellings of one."""
 
+SPELT_SHARE = 0.8
+"""Share of the tokens that must be equal for stems to be one but for typing errors."""
+
+TYPED_WORD = 4
+"""Letters from which two neighbours that changed places are a typing error."""
+
+LONG_WORD = 6
+"""Letters from which one letter more, less or other is a typing error, the first one apart."""
+
+PART_WORDS = 6
+"""Words told ("which of the following" apart) from which a stem is known within another one."""
+
+ADDED_WORDS = 10
+"""Words that must have been added for a negation among them not to turn what stands beside them."""
+
+CHOOSING = _words(
+    "which following these those could can may might possible example approximately about not except estimate"
+)
+"""Words by which a question may have several right answers, of which each item shows one."""
+
 SHOWN_CHANGES = 12
 
 
@@ -59,13 +92,17 @@ class Evidence:
 
     cosine: float | None
     same_raw: bool
-    same_stem: bool
+    stems: Stems
     risky_fold: bool
     """Whether the stems are equal only once short words lose case or raised digits come down."""
     same_options: bool
     loosely_same_options: bool
     stem_overlap: float
     option_overlap: float
+    options_alike: float
+    """The overlap, or that of the options in one form, without labels and frames, if it is larger."""
+    contradicting: bool
+    """Whether the two keys cannot both be right, if the question is one."""
     token_share: float
     gold: Gold
     passage: Passage
@@ -75,6 +112,8 @@ class Evidence:
     """Shared option texts that are not formulas and not common in the corpus."""
     telling_gold: bool
     generic_stem: bool
+    specific: bool
+    """Whether the stems tell enough for equal ones to ask one question."""
     boilerplate: bool
     """Whether both stems hold sentences that many items share; the overlaps are of the rest."""
     cross_discipline: bool
@@ -89,27 +128,44 @@ def compare(
     loosely = same_options or _loosely_same(left, right)
     minus, plus = differing_tokens(left, right)
     total = len(left.tokens) + len(right.tokens)
+    share = 1 - (len(minus) + len(plus)) / total if total else 1.0
     changed = [*(f"-{token}" for token in minus), *(f"+{token}" for token in plus)]
+    change = classify_change(left, right, minus, plus)
+    overlap = 1.0 if loosely and left.options else round(_overlap(left.options, right.options), 4)
     return Evidence(
         cosine=cosine,
         same_raw=left.raw == right.raw,
-        same_stem=left.stem == right.stem,
+        stems=compare_stems(left, right, change, share),
         risky_fold=left.stem == right.stem and _risky(left.strict_stem, right.strict_stem),
         same_options=same_options,
         loosely_same_options=loosely,
         stem_overlap=round(jaccard(left.grams, right.grams), 4),
-        option_overlap=1.0 if loosely and left.options else round(_overlap(left.options, right.options), 4),
-        token_share=1 - (len(minus) + len(plus)) / total if total else 1.0,
+        option_overlap=overlap,
+        options_alike=max(overlap, _alike(left, right)),
+        contradicting=contradicting(left, right),
+        token_share=share,
         gold=compare_gold(left, right, loosely and not same_options),
         passage=compare_passages(left, right, rules),
-        change=classify_change(left, right, minus, plus),
+        change=change,
         changed=tuple(changed[:SHOWN_CHANGES]),
         telling=sum(common.tells(option) for option in shared),
-        telling_gold=any(common.tells(text) for text in left.gold & right.gold),
+        telling_gold=any(common.tells(text) for text in left.gold) and any(map(common.tells, right.gold)),
         generic_stem=common.generic_stem(left.stem),
+        specific=not common.generic_stem(left.stem) and min(left.told, right.told) >= rules.specific_words,
         boilerplate=left.content != left.stem and right.content != right.stem,
         cross_discipline=left.path != right.path,
     )
+
+
+def compare_stems(left: Reading, right: Reading, change: Change, share: float) -> Stems:
+    """Tell how near two stems are to being one."""
+    if left.stem == right.stem:
+        return "same"
+    if left.stem_form == right.stem_form:
+        return "form"
+    if change == "spelling" and share >= SPELT_SHARE:
+        return "spelling"
+    return "part" if _is_part(left, right) else "other"
 
 
 def compare_gold(left: Reading, right: Reading, loosely: bool) -> Gold:
@@ -120,7 +176,73 @@ def compare_gold(left: Reading, right: Reading, loosely: bool) -> Gold:
         return "same"
     if loosely and set(map(fold_stem, left.gold)) == set(map(fold_stem, right.gold)):
         return "same"
-    return "different"
+    return "same" if _equal_answers(left, right) else "different"
+
+
+def contradicting(left: Reading, right: Reading) -> bool:
+    """Tell whether two keys cannot both be right answers to one question.
+
+    Each item offers the other's right answer and calls it wrong; or both ask for a number and
+    give two that are not roundings of one another.
+    """
+    if not left.right or not right.right or _equal_answers(left, right):
+        return False
+    here, there = ({reading.forms[place] for place in reading.right} for reading in (left, right))
+    if here <= set(right.forms) - there and there <= set(left.forms) - here:
+        return True
+    one, other = left.quantity, right.quantity
+    if one is None or other is None or CHOOSING.intersection(left.tokens):
+        return False
+    return one.unit == other.unit and not equal_quantities(one, other)
+
+
+def _equal_answers(left: Reading, right: Reading) -> bool:
+    """Tell whether the right answers are one in another form."""
+    if len(left.right) != len(right.right) or not left.right:
+        return False
+    if _at(left.forms, left) == _at(right.forms, right):
+        return True
+    if _frames_agree(left, right) and _at(left.framed[0], left) == _at(right.framed[0], right):
+        return True
+    one, other = left.quantity, right.quantity
+    return one is not None and other is not None and equal_quantities(one, other)
+
+
+def _at(answers: Sequence[str], reading: Reading) -> frozenset[str]:
+    return frozenset(answers[place] for place in reading.right)
+
+
+def _frames_agree(left: Reading, right: Reading) -> bool:
+    """Tell whether frames can be left out: one has none, and nothing in the other bears meaning."""
+    one, other = left.framed[1], right.framed[1]
+    if one == other:
+        return True
+    frame = one or other
+    return not (one and other) and not any(char.isdigit() for char in frame) and not _negated(frame)
+
+
+def _negated(frame: str) -> bool:
+    return any(part.startswith(("not", "no", "never")) or "isnot" in part for part in frame.split("|"))
+
+
+def _alike(left: Reading, right: Reading) -> float:
+    """Return the overlap of the options in one form, without frames where that may be left out."""
+    if not left.answers or not right.answers:
+        return 0.0
+    forms = _overlap(left.forms, right.forms)
+    framed = _overlap(left.framed[0], right.framed[0]) if _frames_agree(left, right) else 0.0
+    return round(max(forms, framed), 4)
+
+
+def _is_part(left: Reading, right: Reading) -> bool:
+    """Tell whether one stem stands whole at the beginning or the end of the other."""
+    short, long = sorted((left, right), key=lambda reading: len(reading.stem_form))
+    if short.told < PART_WORDS or len(short.stem_form) == len(long.stem_form):
+        return False
+    if not long.stem_form.startswith(short.stem_form) and not long.stem_form.endswith(short.stem_form):
+        return False
+    _, added = differing_tokens(short, long)
+    return len(added) >= ADDED_WORDS or not any(word in NEGATIONS for word in added)
 
 
 def compare_passages(left: Reading, right: Reading, rules: DedupRules = DedupRules()) -> Passage:
@@ -140,6 +262,8 @@ def _shared_context(left: Reading, right: Reading, rules: DedupRules) -> bool:
     shared = set(left.segments) & set(right.segments)
     if not shared or left.stem == right.stem:
         return False
+    if shared.issuperset(left.segments) or shared.issuperset(right.segments):
+        return False  # one of the two asks nothing else
     length = sum(len(tokens(segment)) for segment in shared if segment in left.content)
     if length < rules.context_tokens:
         return False
@@ -152,14 +276,40 @@ def _shared_context(left: Reading, right: Reading, rules: DedupRules) -> bool:
 
 
 def differing_tokens(left: Reading, right: Reading) -> tuple[list[str], list[str]]:
-    """List the tokens of each stem that the other lacks, sorted, repeats included."""
-    return sorted((left.counts - right.counts).elements()), sorted((right.counts - left.counts).elements())
+    """List the tokens of each stem that the other lacks, sorted, repeats included.
+
+    Where words are glued in one and parted in the other they are the same words.
+    """
+    minus, plus = left.counts - right.counts, right.counts - left.counts
+    if minus.total() != plus.total() and _may_be_glued(minus, plus):
+        minus, plus = _aligned(left.tokens, right.tokens)
+    return sorted(minus.elements()), sorted(plus.elements())
+
+
+def _may_be_glued(minus: Counter[str], plus: Counter[str]) -> bool:
+    return any(
+        long != short and long.startswith(short)
+        for longs, shorts in ((minus, plus), (plus, minus))
+        for long in longs
+        for short in shorts
+    )
+
+
+def _aligned(left: Sequence[str], right: Sequence[str]) -> tuple[Counter[str], Counter[str]]:
+    """Count the tokens that differ once both sides are set beside one another in order."""
+    here, there = Counter[str](), Counter[str]()
+    for kind, start, end, begin, stop in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        one, other = left[start:end], right[begin:stop]
+        if kind != "equal" and dense(one) != dense(other):
+            here.update(one)
+            there.update(other)
+    return here - there, there - here
 
 
 def classify_change(left: Reading, right: Reading, minus: Sequence[str], plus: Sequence[str]) -> Change:
     """Name the most telling way in which two stems differ, given the tokens that do."""
     if not minus and not plus:
-        return "none" if left.tokens == right.tokens else "order"
+        return "none" if left.token_form == right.token_form else "order"
     return _meaning(left, right, minus, plus) or ("spelling" if _respelled(minus, plus) else "word")
 
 
@@ -169,6 +319,8 @@ def _meaning(left: Reading, right: Reading, minus: Sequence[str], plus: Sequence
         return "number"
     if _turned(minus, plus):
         return "polarity"
+    if _mistyped(minus, plus):
+        return "spelling"
     if left.entities.intersection(minus) and right.entities.intersection(plus):
         return "name"
     if _signs(minus) != _signs(plus) and (not _worded(minus) and not _worded(plus)):
@@ -216,7 +368,7 @@ def _turned(minus: Sequence[str], plus: Sequence[str]) -> bool:
     ]
     if negations[0] != negations[1]:
         return True
-    if OPPOSITES.intersection(minus) and OPPOSITES.intersection(plus):
+    if _opposed(set(minus), set(plus)):
         return True
     both = {*minus, *plus}
     prefixed = [word for word in both if word.startswith(NEGATING_PREFIXES)]
@@ -226,6 +378,33 @@ def _turned(minus: Sequence[str], plus: Sequence[str]) -> bool:
         for prefix in NEGATING_PREFIXES
         if word.startswith(prefix) and len(word) > len(prefix) + SHORT_WORD
     )
+
+
+def _opposed(minus: set[str], plus: set[str]) -> bool:
+    """Tell whether a word gave way to one of another pole of its axis, and to none of its own."""
+    for axis in OPPOSITES:
+        gone = {pole for pole, words in enumerate(axis) if words & minus}
+        came = {pole for pole, words in enumerate(axis) if words & plus}
+        if gone and came and gone != came:
+            return True
+    return False
+
+
+def _mistyped(minus: Sequence[str], plus: Sequence[str]) -> bool:
+    """Tell whether each word that differs is the other with a typing error."""
+    return len(minus) == len(plus) > 0 and all(map(_is_typo, minus, plus))
+
+
+def _is_typo(old: str, new: str) -> bool:
+    """Tell whether two neighbours changed places, or one letter within a long word is more, less or other."""
+    if old[0] != new[0] or min(len(old), len(new)) < TYPED_WORD or not (old.isalpha() and new.isalpha()):
+        return False
+    front = next((place for place, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), len(old))
+    one, other = old[front:], new[front:]
+    if len(one) == len(other):
+        swapped = one[:2] == other[1::-1] and one[2:] == other[2:]
+        return swapped or (len(old) >= LONG_WORD and one[1:] == other[1:])
+    return min(len(old), len(new)) >= LONG_WORD and (one[1:] == other or one == other[1:])
 
 
 def _respelled(minus: Sequence[str], plus: Sequence[str]) -> bool:

@@ -23,7 +23,7 @@ from kina_build.dedup.records import Dropped, DuplicatePair, Duplicates, Held
 from kina_build.dedup.reuse import Reuse
 from kina_build.dedup.scan import Pairs, pairs_above
 from kina_build.dedup.vectorfiles import VectorSet
-from kina_build.dedup.verdict import Verdict, judge
+from kina_build.dedup.verdict import Verdict, judge, judge_by_cosine
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
 
@@ -117,22 +117,30 @@ def find_duplicates(
         for rows, cosine in candidates.items()
     ]
     pairs = [pair for pair in judged if pair.status != "distinct" or pair.rule == "override"]
+    open_pairs = [pair for pair in pairs if not decided.dropped.keys() & {pair.item_id, pair.other_id}]
     decision = decide(
-        {item.item_id: rank_item(item, decided.kept, rules) for item in corpus.items},
-        [(pair.item_id, pair.other_id) for pair in pairs if pair.status == "duplicate"],
-        [(pair.item_id, pair.other_id) for pair in pairs if pair.status == "conflict"],
+        {
+            item.item_id: rank_item(item, decided.kept, rules)
+            for item in corpus.items
+            if item.item_id not in decided.dropped
+        },
+        [(pair.item_id, pair.other_id) for pair in open_pairs if pair.status == "duplicate"],
+        [(pair.item_id, pair.other_id) for pair in open_pairs if pair.status == "conflict"],
         decided.kept,
     )
     by_ids = {(pair.item_id, pair.other_id): pair for pair in pairs}
     members = Members(
         kept=frozenset(decision.kept),
+        held=frozenset(decision.held),
+        pinned=decided.kept,
+        removed=frozenset(decided.dropped),
         paths={item.item_id: " > ".join(item.path) for item in corpus.items},
         rows={item.item_id: row for row, item in enumerate(corpus.items)},
         vectors=corpus.vectors,
     )
     return Duplicates(
         kept=decision.kept,
-        dropped=tuple(_dropped(name, kept, by_ids) for name, kept in decision.dropped.items()),
+        dropped=_all_dropped(decision, decided, by_ids),
         held=tuple(_held(decision)),
         clusters=tuple(build_clusters(pairs, members)),
         pairs=tuple(pairs),
@@ -205,7 +213,7 @@ def compare_rows(
     elif crossing:
         verdict = Verdict("review", "cross_lingual", "each is the other's nearest in its language")
     else:
-        verdict = judge(evidence, rules)
+        verdict = judge_by_cosine(evidence, rules) if rules.rule == "cosine" else judge(evidence, rules)
     return write_pair(ids, evidence, verdict)
 
 
@@ -225,6 +233,17 @@ def write_pair(ids: tuple[str, str], evidence: Evidence, verdict: Verdict) -> Du
         rule=verdict.rule,
         reason=verdict.reason,
     )
+
+
+def _all_dropped(
+    decision: Decision, decided: Decided, by_ids: Mapping[tuple[str, str], DuplicatePair]
+) -> tuple[Dropped, ...]:
+    found = [_dropped(name, kept, by_ids) for name, kept in decision.dropped.items()]
+    found += [
+        Dropped(item_id=name, kept_id="", rule="override", reason=reason, score=None)
+        for name, reason in decided.dropped.items()
+    ]
+    return tuple(sorted(found, key=lambda one: one.item_id))
 
 
 def _dropped(name: str, kept: str, by_ids: Mapping[tuple[str, str], DuplicatePair]) -> Dropped:

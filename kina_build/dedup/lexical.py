@@ -9,17 +9,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from kina_build.dedup.canonical import (
+    Quantity,
+    answer_form,
+    dense,
+    plain,
+    read_quantity,
+    stem_form,
+    unframed,
+    unlabelled,
+)
+from kina_build.dedup.tokens import tokens
 from kina_build.items.model import Item
 from kina_build.items.text import fold_option, fold_stem, squeeze
 from kina_build.jsonl import canonical
-
-TOKEN = re.compile(
-    r"(?P<number>\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|(?<!\d)\.\d+)"
-    r"|(?P<han>[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])"
-    r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)"
-    r"|(?P<sign>[^\w\s.,;:!?'\"“”‘’…、。，；：？！「」『』《》·_-]|(?<![\w)])-(?=\d))"
-)
-"""A number, one Chinese or Japanese character, a word, or a sign that can bear meaning."""
 
 FORMULAIC = re.compile(
     r"(?:true|false|yes|no|correct|incorrect|right|wrong|both|neither|cannot be determined|valid|invalid"
@@ -30,17 +33,22 @@ FORMULAIC = re.compile(
 )
 """Option texts that any item may have: they tell nothing about which item it is."""
 
+_FRAME = """
+a an the of in on at to for from by with and or not no as than then that this these those it its which what
+who whom whose when where why how is are was were be been do does did has have had one would could can may
+might should will must following statement statements option options answer answers question questions correct
+incorrect true false best most least describe describes described regarding about concerning except choose
+select given below above example examples sentence sentences pair pairs
+"""
+
+FRAME_WORDS = frozenset(_FRAME.split())
+"""Words that frame a question and tell nothing of what is asked."""
+
 FORMS = frozenset({"<wide>", "<narrow>", "<compat>", "<noBreak>", "<small>", "<vertical>"})
 """Compatibility forms that are the same character; raised, lowered, circled and bold ones are not."""
 
 TITLED = re.compile(r"\b[^\W\d_a-z][^\W\d_A-Z]{2,}\b")
 """A word of three letters or more with a capital in front: "Red" answers as "red" does, "Gg" not as "gg"."""
-
-COUNTED = {
-    "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9",
-    "ten": "10", "eleven": "11", "twelve": "12",
-}  # fmt: skip
-"""Number words that are read as numbers; "one" is more often a pronoun."""
 
 ANSWER_ENDS = " .。"
 STEM_ENDS = " .。?？:："
@@ -82,11 +90,53 @@ class Reading:
     """Sentences and lines of the stem, folded."""
     content: str
     """The stem without the sentences that many items share; at first all of it."""
+    question: str
+    """The stem as it is written."""
+    answers: tuple[str, ...]
+    """The options in order, folded as answers; the free answer where there are none."""
+    right: tuple[int, ...]
+    """Places of the right ones among the answers."""
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
         """Return the content's numbers, words, Chinese characters and signs in order."""
-        return tuple(tokens(self.content))
+        return tuple(tokens(plain(self.content)))
+
+    @cached_property
+    def stem_form(self) -> str:
+        """Return the stem in the form that forgets blanks, hyphens, markup and numbering."""
+        return stem_form(self.question)
+
+    @cached_property
+    def forms(self) -> tuple[str, ...]:
+        """Return the options, in order, in the form that forgets units' blanks, markup and labels.
+
+        Options that would become one stay as they are.
+        """
+        forms = [answer_form(answer) for answer in unlabelled(self.answers)]
+        return tuple(forms) if len(set(forms)) == len(set(self.answers)) else self.answers
+
+    @cached_property
+    def framed(self) -> tuple[tuple[str, ...], str]:
+        """Return the options without the words that all of them begin or end with, and those words."""
+        bare, frame = unframed(unlabelled(self.answers))
+        return (tuple(bare), frame) if len(set(bare)) == len(set(self.answers)) else (self.forms, "")
+
+    @cached_property
+    def quantity(self) -> Quantity | None:
+        """Return the right answer as a number with its unit, where it is one."""
+        return read_quantity(unlabelled(self.answers)[self.right[0]]) if len(self.right) == 1 else None
+
+    @cached_property
+    def told(self) -> int:
+        """Count the stem's words that are not the frame of any question."""
+        words = tokens(plain(self.stem))
+        return len({word for word in words if word[0].isalnum() and word not in FRAME_WORDS})
+
+    @cached_property
+    def token_form(self) -> str:
+        """Return the tokens joined without blanks."""
+        return dense(self.tokens)
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -155,6 +205,9 @@ def read_item(item: Item) -> Reading:
         language=item.language or script(item.question),
         segments=tuple(filter(None, map(fold_stem, SEGMENT.split(item.question)))),
         content=stem,
+        question=item.question,
+        answers=tuple(map(fold_answer, answers or [item.correct_answer])),
+        right=right_places(item),
     )
 
 
@@ -177,13 +230,19 @@ def without_end(text: str, marks: str) -> str:
 
 def gold_texts(item: Item) -> frozenset[str]:
     """Return the folded texts the key names: one, several ("AC"), the free answer, or none."""
-    texts = {option.key: fold_answer(option.answer) for option in item.options}
-    if not texts:
-        return frozenset({fold_answer(item.correct_answer)} - {""})
-    if item.correct_answer in texts:
-        return frozenset({texts[item.correct_answer]})
+    texts = [option.answer for option in item.options] or [item.correct_answer]
+    return frozenset(fold_answer(texts[place]) for place in right_places(item)) - {""}
+
+
+def right_places(item: Item) -> tuple[int, ...]:
+    """Return the places of the right options; of the free answer, 0; none where the key names none."""
+    if not item.options:
+        return (0,) if item.correct_answer.strip() else ()
+    keys = [option.key for option in item.options]
+    if item.correct_answer in keys:
+        return (keys.index(item.correct_answer),)
     letters = [char for char in item.correct_answer if char not in " ,;/"]
-    return frozenset(texts[key] for key in letters) if all(key in texts for key in letters) else frozenset()
+    return tuple(map(keys.index, letters)) if all(letter in keys for letter in letters) else ()
 
 
 def count_common(readings: Iterable[Reading], limit: int) -> Common:
@@ -207,27 +266,6 @@ def drop_boilerplate(reading: Reading, common: Common) -> Reading:
     if not own or len(own) == len(reading.segments):
         return reading
     return replace(reading, content=" ".join(own))
-
-
-def tokens(folded: str) -> list[str]:
-    """Cut a folded text into numbers, words, Chinese characters and signs.
-
-    Numbers are written one way ("1,000" and "1000.0" are "1000"), so that only their
-    values differ.
-    """
-    return [
-        normal_number(match.group())
-        if match.lastgroup == "number"
-        else COUNTED.get(match.group(), match.group())
-        for match in TOKEN.finditer(folded)
-    ]
-
-
-def normal_number(text: str) -> str:
-    """Write a decimal number without thousands separators and idle zeros."""
-    whole, _, part = text.replace(",", "").partition(".")
-    whole, part = whole.lstrip("0") or "0", part.rstrip("0")
-    return f"{whole}.{part}" if part else whole
 
 
 def capitalised(text: str) -> frozenset[str]:

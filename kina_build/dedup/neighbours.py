@@ -1,4 +1,4 @@
-"""Close vectors of another set: exact by the bounded scan, by FAISS where a corpus is vast.
+"""Close vectors of another set: exact by the bounded scan, by FAISS lists where a corpus is vast.
 
 Nothing is kept beside the cache of vectors: encoding a corpus takes hours, reading its
 vectors back and comparing all of them with a pool takes seconds to minutes.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kina_build.dedup.lexical import Reading
@@ -21,13 +21,17 @@ HASH_DIGITS = 16
 class Override(Record):
     """One row of the overrides file."""
 
-    decision: Literal["keep", "same", "different"]
-    """keep: this item stays, whatever its copies; same: one question; different: two questions."""
+    decision: Literal["keep", "drop", "wrong_key", "same", "different"]
+    """keep: this item stays, whatever its copies; drop: it goes; wrong_key: it goes, because its key is not
+    the right one; same: one question; different: two questions."""
     item_id: str
     """An item's id, or the hash of its content (`--explain` prints it), which outlives new ids."""
     other_id: str | None = None
     """The second item of `same` and `different`."""
+    letter: str | None = None
+    """The right key of `wrong_key`, as the person sees it."""
     note: str | None = None
+    """Why; it stands in the reason."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Decided:
     kept: frozenset[str] = frozenset()
     same: frozenset[IdPair] = frozenset()
     different: frozenset[IdPair] = frozenset()
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    """Items that go, and why."""
     unused: tuple[str, ...] = ()
     """Overrides that name no item of the pool, written out."""
 
@@ -50,13 +56,15 @@ def resolve_overrides(overrides: Sequence[Override], readings: Sequence[Reading]
     """Tell overrides in the ids of a pool.
 
     Raises:
-        InputError: `same` or `different` without a second item, or both said of one pair.
+        InputError: `same` or `different` without a second item, or both said of one pair; an item both
+            kept and dropped.
     """
     named: dict[str, set[str]] = defaultdict(set)
     for reading in readings:
         named[content_hash(reading)].add(reading.item_id)
         named[reading.item_id].add(reading.item_id)
     kept: set[str] = set()
+    dropped: dict[str, str] = {}
     pairs: dict[str, set[IdPair]] = {"same": set(), "different": set()}
     unused: list[str] = []
     for row in overrides:
@@ -66,19 +74,29 @@ def resolve_overrides(overrides: Sequence[Override], readings: Sequence[Reading]
         elif row.decision == "keep":
             # one of several byte-equal copies is enough
             kept.add(min(members[0]))
+        elif row.decision in {"drop", "wrong_key"}:
+            dropped |= dict.fromkeys(members[0], _reason(row))
         else:
             pairs[row.decision] |= _pairs_between(*members)
-    _check_agreement(pairs)
-    return Decided(frozenset(kept), frozenset(pairs["same"]), frozenset(pairs["different"]), tuple(unused))
+    _check_agreement(pairs, kept & dropped.keys())
+    same, different = (frozenset(pairs[name]) for name in ("same", "different"))
+    return Decided(frozenset(kept), same, different, dict(sorted(dropped.items())), tuple(unused))
+
+
+def _reason(row: Override) -> str:
+    reason = "a person dropped it"
+    if row.decision == "wrong_key":
+        reason = f"a person said: its key is wrong, {row.letter or 'no option'} is right"
+    return f"{reason} ({row.note})" if row.note else reason
 
 
 def _names(row: Override) -> list[str]:
-    if row.decision == "keep":
+    if row.decision in {"keep", "drop", "wrong_key"}:
         return [row.item_id]
     if not row.other_id:
         raise InputError(
             f"override {row.decision!r} of item {row.item_id!r} names no other_id",
-            hint="`same` and `different` need item_id and other_id; `keep` needs item_id",
+            hint="`same` and `different` need item_id and other_id; `keep`, `drop` and `wrong_key` item_id",
         )
     return [row.item_id, row.other_id]
 
@@ -87,7 +105,9 @@ def _pairs_between(ones: set[str], others: set[str]) -> set[IdPair]:
     return {(min(a, b), max(a, b)) for a in ones for b in others if a != b}
 
 
-def _check_agreement(pairs: Mapping[str, set[IdPair]]) -> None:
+def _check_agreement(pairs: Mapping[str, set[IdPair]], torn: Set[str]) -> None:
+    if torn:
+        raise InputError(f"overrides both keep and drop {min(torn)!r}")
     both = sorted(pairs["same"] & pairs["different"])
     if both:
         raise InputError(f"overrides call {both[0][0]!r} and {both[0][1]!r} both same and different")

@@ -62,6 +62,7 @@ class Dropped(Record):
 
     item_id: str
     kept_id: str
+    """Empty where a person dropped the item for itself."""
     rule: str
     reason: str
     score: float | None
@@ -90,7 +91,7 @@ class Cluster(Record):
     cross_discipline: bool
     """Whether the same item is filed under several paths."""
     needs_decision: bool
-    """Whether a person must choose: keys at odds, or the path of a twice-filed item."""
+    """Whether a person must still choose: keys at odds, or the path of a twice-filed item."""
     paths: tuple[str, ...]
 
 
@@ -126,9 +127,10 @@ class Hit(Record):
     item_id: str
     corpus: str
     other_id: str
+    """The item there, or the place: row N, of running text line N; in a folder FILE:N."""
     finding: Finding
     rule: str
-    """exact, folded, key, strong, template, passage, options, cosine or ngram."""
+    """exact, folded, key, strong, template, passage, options, cosine, verbatim or ngram."""
     reason: str
     cosine: float | None
     """To 4 decimals; None where no encoder was asked or the pair was found by letters only."""
@@ -137,9 +139,9 @@ class Hit(Record):
     gold: Gold
     passage: Passage
     ngram_share: float
-    """Share of the item's telling runs of tokens that stand in the other text."""
+    """Share of the stem's telling windows that stand in the other text."""
     shared_text: str
-    """The longest stretch in common, folded, at most 300 characters."""
+    """What stands there, at most 300 characters."""
 
 
 class Contamination(Record):
@@ -152,9 +154,13 @@ class Contamination(Record):
     """Items with neither."""
     hits: tuple[Hit, ...]
     corpora: dict[str, int]
-    """Texts of each corpus."""
+    """Texts of each corpus: rows, and files of running text."""
     unread: dict[str, int]
-    """Rows of a corpus that hold no text, where there are any."""
+    """Rows of a corpus that hold no text, and files that are no text, where there are any."""
+    unsearchable: dict[str, str]
+    """Items that cannot be found letter for letter, and why."""
+    as_text: tuple[str, ...]
+    """Corpora looked through letter by letter only: they hold no questions, or too many for memory."""
     counts: dict[str, int]
     """Hits by finding."""
     encoder: str

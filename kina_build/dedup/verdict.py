@@ -50,9 +50,24 @@ def judge(evidence: Evidence, rules: DedupRules = DedupRules()) -> Verdict:
     return Verdict("review", "cosine", f"the texts are close; {CHANGES[evidence.change]}")
 
 
+STEMS = {
+    "same": "same stem",
+    "form": "same stem but for blanks, hyphens or markup",
+    "spelling": "same stem but for a typing error",
+}
+"""How stems that ask one question are alike, in words."""
+
+
+def judge_by_cosine(evidence: Evidence, rules: DedupRules = DedupRules()) -> Verdict:
+    """Decide by the threshold alone, as the KINA paper does (stage 1)."""
+    if evidence.cosine is not None and evidence.cosine >= rules.threshold:
+        return Verdict("duplicate", "cosine", f"cosine of {rules.threshold} or more, the paper's rule")
+    return Verdict("distinct", "cosine", "the texts are not close")
+
+
 def _same_question(evidence: Evidence, rules: DedupRules) -> Verdict | None:
     """Judge equal stems with equal options."""
-    if not (evidence.same_stem and evidence.loosely_same_options):
+    if not (evidence.stems == "same" and evidence.loosely_same_options):
         return None
     if evidence.passage == "different":
         return _other_passage(evidence)
@@ -89,18 +104,46 @@ def _other_key(evidence: Evidence) -> Verdict:
 
 
 def _same_stem(evidence: Evidence, rules: DedupRules) -> Verdict | None:
-    """Judge equal stems with unequal options."""
-    if not evidence.same_stem:
+    """Judge stems that are one, at least in another form, with unequal options."""
+    if evidence.stems not in STEMS:
         return None
+    stem = STEMS[evidence.stems]
     if evidence.passage == "different":
-        return Verdict("distinct", "passage", "same stem on two passages")
-    if evidence.gold == "same" and evidence.telling_gold and not evidence.generic_stem:
-        return _strong(evidence, rules, "same stem and right answer among other options")
+        return Verdict("distinct", "passage", f"{stem} on two passages")
+    if evidence.contradicting and evidence.specific and evidence.stems != "spelling":
+        return Verdict("conflict", "key", f"{stem}, but the keys cannot both be right")
+    return _same_answer(evidence, rules, stem) or _other_options(evidence, rules, stem)
+
+
+def _same_answer(evidence: Evidence, rules: DedupRules, stem: str) -> Verdict | None:
+    if evidence.gold == "same" and not evidence.generic_stem:
+        if evidence.options_alike == 1 and (evidence.specific or evidence.telling_gold):
+            return _strong(evidence, rules, f"{stem}; the same options and right answer")
+        if evidence.telling_gold:
+            return _strong(evidence, rules, f"{stem} and right answer among other options")
+    return None
+
+
+def _other_options(evidence: Evidence, rules: DedupRules, stem: str) -> Verdict:
     if evidence.option_overlap >= rules.strong_options and evidence.telling:
-        return Verdict("review", "options", "same stem and most options, another right answer")
+        return Verdict("review", "options", f"{stem} and most options, another right answer")
+    if evidence.specific:
+        answers = {"same": "the same right answer", "different": "right answers that read differently"}
+        told = answers.get(evidence.gold, "a key that names no option")
+        return Verdict("review", "options", f"{stem}, other options, {told}")
     if evidence.passage == "same":
-        return Verdict("same_passage", "passage", "same passage and stem, other options")
-    return Verdict("distinct", "options", "same stem, other options")
+        return Verdict("same_passage", "passage", f"same passage and {stem}, other options")
+    return Verdict("distinct", "options", f"{stem}, other options")
+
+
+def _part(evidence: Evidence, rules: DedupRules) -> Verdict | None:
+    """Judge a stem that stands whole within the other, as after cutting or an added instruction."""
+    told = evidence.telling_gold or evidence.telling > 1 or evidence.options_alike == 1
+    if evidence.stems != "part" or evidence.gold != "same" or evidence.passage == "different" or not told:
+        return None
+    if evidence.options_alike < rules.strong_options:
+        return None
+    return _strong(evidence, rules, "one stem is a part of the other; same right answer and options")
 
 
 def _same_passage(evidence: Evidence, rules: DedupRules) -> Verdict | None:
@@ -134,7 +177,7 @@ def _strong_evidence(evidence: Evidence, rules: DedupRules) -> Verdict | None:
 def _is_strong(evidence: Evidence, rules: DedupRules) -> bool:
     return (
         evidence.gold == "same"
-        and evidence.option_overlap >= rules.strong_options
+        and evidence.options_alike >= rules.strong_options
         and evidence.passage != "different"
         and (evidence.cosine is None or evidence.cosine >= rules.strong_cosine)
         and (evidence.telling_gold or evidence.telling > 1)
@@ -147,5 +190,5 @@ def _strong(evidence: Evidence, rules: DedupRules, reason: str) -> Verdict:
     return Verdict("duplicate" if dropped else "review", "strong", reason)
 
 
-RULES: tuple[Rule, ...] = (_same_question, _same_stem, _same_passage, _template, _strong_evidence)
+RULES: tuple[Rule, ...] = (_same_question, _same_stem, _part, _same_passage, _template, _strong_evidence)
 """In the order they are asked."""

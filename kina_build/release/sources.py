@@ -202,4 +202,6 @@ def parse_date(text: str) -> str:
 
 
 def _why(one: _Dropped) -> str:
-    return f"duplicate of {one.kept_id}" if one.kept_id else f"dropped as duplicate ({one.rule})"
+    if one.kept_id:
+        return f"duplicate of {one.kept_id}"
+    return "dropped by a person" if one.rule == "override" else f"dropped as duplicate ({one.rule})"

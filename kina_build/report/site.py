@@ -145,7 +145,8 @@ def _sentences(artefacts: Artefacts) -> Iterator[tuple[str, str]]:
             yield finding.item_id, f"{finding.severity} {finding.rule}: {finding.message}"
     if artefacts.duplicates:
         for drop in artefacts.duplicates.dropped:
-            yield drop.item_id, f"dropped as a copy of {drop.kept_id}: {drop.reason}"
+            as_copy = f" as a copy of {drop.kept_id}" if drop.kept_id else ""
+            yield drop.item_id, f"dropped{as_copy}: {drop.reason}"
         yield from ((held.item_id, f"held: {held.reason}") for held in artefacts.duplicates.held)
     picks = artefacts.selection.item_ids if artefacts.selection else ()
     yield from ((item_id, f"selected, pick {place}") for place, item_id in enumerate(picks, start=1))

@@ -55,6 +55,35 @@ def test_dedup_writes_the_file_selection_reads(kina: Kina, pool: Path, encoder: 
     assert "Which gland" in Path("duplicates.html").read_text(encoding="utf-8")
     manifest = json.loads(Path("duplicates.json.manifest.json").read_text(encoding="utf-8"))
     assert manifest["models"] == {"words": "1"}
+    assert set(manifest["versions"]) == {"python", "numpy", "faiss-cpu", "sentence-transformers"}
+
+
+@pytest.mark.parametrize("search", ["exact", "faiss", "auto"])
+def test_each_search_finds_the_same_and_is_named_if_it_ran(
+    search: str, kina: Kina, pool: Path, encoder: WordEncoder
+) -> None:
+    kina("dedup", pool, "-o", "plain.json")
+    Path("kina.toml").write_text(f'[dedup]\nsearch = "{search}"\n', encoding="utf-8")
+    done = kina("dedup", pool, "-o", "out.json", "--force")
+    assert done.exit_code == 0, done.stderr
+    assert Path("out.json").read_bytes() == Path("plain.json").read_bytes()
+    manifest = json.loads(Path("out.json.manifest.json").read_text(encoding="utf-8"))
+    assert ("faiss-cpu" in manifest["versions"]) is (search != "exact")
+
+
+def test_the_rule_of_the_paper_drops_by_cosine_alone(kina: Kina, pool: Path, encoder: WordEncoder) -> None:
+    done = kina("dedup", pool, "--rule", "cosine", "--json")
+    assert json.loads(done.stdout)["pairs"] == {"duplicate": 2}
+    dropped = json.loads(Path("duplicates.json").read_text(encoding="utf-8"))["dropped"]
+    assert [(row["item_id"], row["rule"]) for row in dropped] == [("a2", "cosine"), ("n2", "cosine")]
+    refused = kina("dedup", pool, "--rule", "cosine", "--no-near")
+    assert (refused.exit_code, "needs an encoder" in refused.stderr) == (2, True)
+
+
+def test_without_an_encoder_nothing_that_did_not_run_is_named(kina: Kina, pool: Path) -> None:
+    kina("dedup", pool, "--no-near", "-o", "out.json")
+    manifest = json.loads(Path("out.json.manifest.json").read_text(encoding="utf-8"))
+    assert set(manifest["versions"]) == {"python", "numpy"}
 
 
 def test_a_second_run_is_up_to_date_and_a_changed_number_is_not(

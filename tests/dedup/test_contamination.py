@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import gzip
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import Result
 
 from kina_build.dedup.contamination import Contamination, find_contamination
-from kina_build.dedup.corpora import Texts, name_corpora, read_questions, read_texts
-from kina_build.dedup.ngrams import find_overlaps
+from kina_build.dedup.corpora import name_corpora, of_items, open_corpus, read_questions, read_texts
+from kina_build.dedup.letters import letter_places, letters, window_hashes
 from kina_build.errors import InputError, RowErrors, UsageError
 from kina_build.items.model import Item
 from kina_build.items.pool import write_pool
@@ -41,7 +45,7 @@ def test_each_kind_of_trace_is_told(make_item: Make, words: WordEncoder) -> None
         text(make_item, f"In that year, {LONG}, says the chronicle.", "o4"),
         make_item("o5", "A lamp draws 3 A at 12 V. What power is that?", ["36 W", "4 W"]),
     ]
-    result = find_contamination(pool, {"web": Texts(tuple(other))}, words)
+    result = find_contamination(pool, {"web": of_items(other)}, words)
     assert {hit.item_id: (hit.finding, hit.rule, hit.other_id) for hit in result.hits} == {
         "exact": ("contaminated", "exact", "o1"),
         "folded": ("contaminated", "folded", "o2"),
@@ -50,17 +54,19 @@ def test_each_kind_of_trace_is_told(make_item: Make, words: WordEncoder) -> None
         "sibling": ("template_sibling", "template", "o5"),
     }
     assert (result.contaminated, result.clean) == (("exact", "folded", "key", "long"), 2)
-    assert LONG in next(hit.shared_text for hit in result.hits if hit.item_id == "long")
+    assert LONG in next(
+        hit.shared_text for hit in result.hits if hit.item_id == "long" and hit.rule == "ngram"
+    )
 
 
 def test_a_close_text_is_for_a_person_to_weigh(make_item: Make, words: WordEncoder) -> None:
     pool = [make_item("q", "green leaves of summer trees look why", ["pigment of leaf", "cold"])]
     other = [make_item("o", "why trees of summer look green leaves so", ["pigment of leaf", "frost"])]
-    assert find_contamination(pool, {"o": Texts(tuple(other))}, words).hits[0].finding in {
+    assert find_contamination(pool, {"o": of_items(other)}, words).hits[0].finding in {
         "review",
         "template_sibling",
     }
-    assert find_contamination(pool, {"o": Texts(tuple(other))}, None).hits == ()
+    assert find_contamination(pool, {"o": of_items(other)}, None).hits == ()
 
 
 def test_row_order_changes_nothing(make_item: Make, words: WordEncoder) -> None:
@@ -68,37 +74,40 @@ def test_row_order_changes_nothing(make_item: Make, words: WordEncoder) -> None:
     other = [text(make_item, f"{LONG} number {n}", f"t{n}") for n in range(3)]
 
     def run(items: list[Item], texts: list[Item]) -> Contamination:
-        return find_contamination(items, {"t": Texts(tuple(texts))}, words)
+        return find_contamination(items, {"t": of_items(texts)}, words)
 
     assert run(pool, other) == run(pool[::-1], other[::-1])
+
+
+def found(pool: list[Item], texts: list[Item]) -> list[tuple[str, str, str]]:
+    result = find_contamination(pool, {"t": of_items(texts)}, None)
+    return [(hit.item_id, hit.other_id, hit.finding) for hit in result.hits]
 
 
 def test_a_short_stem_is_found_whole_or_not_at_all(make_item: Make) -> None:
     stem = "in which year did the mill burn down"
     pool = [make_item("q", stem), make_item("s", "which year")]
-    found = find_overlaps(
-        pool, [text(make_item, f"he asked {stem} again"), text(make_item, "which year")], (13, 8), 10
-    )
-    assert {pair: overlap.share for pair, overlap in found.items()} == {(0, 0): 1.0}
-    assert find_overlaps(pool, [text(make_item, stem[:-5])], (13, 8), 10) == {}
+    texts = [text(make_item, f"he asked {stem} again"), text(make_item, "which year", "t2")]
+    assert found(pool, texts) == [("q", "t1", "contaminated")]
+    assert found(pool, [text(make_item, stem[:-5])]) == []
 
 
 def test_runs_that_many_texts_share_are_boilerplate(make_item: Make) -> None:
-    pool = [make_item("q", f"{LONG} and then?")]
+    pool = [make_item("q", f"{LONG} and then who went out to look for the horse?")]
     few = [text(make_item, LONG, f"t{n}") for n in range(9)]
-    assert len(find_overlaps(pool, few, (13, 8), 10)) == 9
-    assert find_overlaps(pool, [*few, text(make_item, LONG, "t9")], (13, 8), 10) == {}
+    assert len(found(pool, few)) == 5  # as many as are shown
+    assert found(pool, [*few, text(make_item, LONG, "t9")]) == []
 
 
-def test_the_same_stem_with_other_options_is_only_doubtful(make_item: Make) -> None:
+def test_a_stem_that_tells_little_is_only_doubtful_without_its_options(make_item: Make) -> None:
     stem = "Which of the following statements about the old mill is the true one"
     pool, other = (
         [make_item("q", stem, ["it burnt", "it stood"])],
         [make_item("o", stem, ["it sank", "it flew"])],
     )
-    (hit,) = find_contamination(pool, {"o": Texts(tuple(other))}, None).hits
-    assert (hit.finding, hit.rule) == ("review", "ngram")
-    assert "other options" in hit.reason
+    (hit,) = find_contamination(pool, {"o": of_items(other)}, None).hits
+    assert (hit.finding, hit.rule) == ("review", "verbatim")
+    assert hit.reason == "its stem stands there word for word, but it is short or tells little"
 
 
 def test_plain_text_is_cut_at_blank_lines(tmp_path: Path) -> None:
@@ -186,12 +195,132 @@ def test_a_question_that_stands_there_without_its_key_is_out(make_item: Make) ->
     stem = "Which lock fills fastest?"
     pool = [make_item("q", stem, ["the north lock", "the mill lock"])]
     other = [make_item("o", stem, ["the mill lock", "the north lock"], "")]
-    (hit,) = find_contamination(pool, {"o": Texts(tuple(other))}, None).hits
+    (hit,) = find_contamination(pool, {"o": of_items(other)}, None).hits
     assert (hit.finding, hit.rule, hit.gold) == ("contaminated", "key", "unknown")
 
 
 def test_a_stem_that_stands_word_for_word_in_plain_text_is_out(make_item: Make) -> None:
     stem = "In which year did the old mill of the valley burn down"
     pool = [make_item("q", f"{stem}?", ["1811", "1812"])]
-    (hit,) = find_contamination(pool, {"t": Texts((text(make_item, stem),))}, None).hits
-    assert (hit.finding, hit.rule) == ("contaminated", "ngram")
+    (hit,) = find_contamination(pool, {"t": of_items([text(make_item, stem)])}, None).hits
+    assert (hit.finding, hit.rule) == ("contaminated", "verbatim")
+
+
+STEM = "Which lock of the old canal fills fastest in the seventh week of spring?"
+OPTIONS = ["the north lock", "the mill lock", "the town lock"]
+FORMS = {
+    "web.txt": "Hm:\nWhich lock of the\n\nold ca-\nnal fills fastest in the sev-\nenth week of spring?\n",
+    "page.html": "<p>Which <b>lock</b> of the old canal<br>fills fastest in the seventh&nbsp;week of spring?",
+    "notes.md": "* Which **lock** of the [old canal](c.html) fills fastest in the seventh week of spring?",
+    "chat.jsonl": json.dumps({"messages": [{"role": "user", "content": f"{STEM}\nA. {OPTIONS[0]}"}]}),
+    "tuning.jsonl": json.dumps({"instruction": STEM, "input": "\n".join(OPTIONS), "output": "A"}),
+    "nested.json": json.dumps({"a": [{"b": {"c": [STEM, OPTIONS]}}, {"b": None}]}),
+    "broken.jsonl": '{"text": "' + STEM,
+    "table.csv": f'id,prompt,n\n1,"{STEM}",2\n',
+    "wide.txt": STEM.replace("lock", "ｌｏｃｋ").upper(),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_question_is_found_in_any_form_of_file(
+    name: str, packed: bool, tmp_path: Path, make_item: Make
+) -> None:
+    filler = "The water stood high that year and nobody came to the mill.\n"
+    content = (FORMS[name] + "\n" + filler * 3 * name.endswith((".txt", ".html", ".md"))).encode()
+    path = tmp_path / (name + ".gz" * packed)
+    path.write_bytes(gzip.compress(content) if packed else content)
+    pool = [
+        make_item("q", STEM, OPTIONS),
+        make_item("other", "Why does the miller count sacks of rye?", ["a", "b"]),
+    ]
+    result = find_contamination(pool, {name: open_corpus(path)}, None)
+    assert (result.contaminated, result.review) == (("q",), ())
+
+
+def test_a_folder_of_parquet_and_text_is_looked_through(tmp_path: Path, make_item: Make) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    table = pa.table({"turns": [[{"said": "no"}], [{"said": STEM}, {"said": OPTIONS[1]}]]})
+    pq.write_table(table, tmp_path / "deep" / "er" / "rows.parquet")
+    (tmp_path / "image.bin").write_bytes(b"\x00\x01" * 50)
+    (tmp_path / "note.txt").write_text("nothing here", encoding="utf-8")
+    result = find_contamination([make_item("q", STEM, OPTIONS)], {"all": open_corpus(tmp_path)}, None)
+    assert [(hit.item_id, hit.other_id) for hit in result.hits] == [("q", "deep/er/rows.parquet:2")]
+    assert (result.corpora, result.unread) == ({"all": 3}, {"all": 1})
+
+
+def test_the_place_in_running_text_is_its_line(tmp_path: Path, make_item: Make) -> None:
+    path = tmp_path / "web.txt"
+    path.write_text("an old line é\n" * 30_000 + STEM + "\n" + "x\n" * 9, encoding="utf-8")
+    (hit,) = find_contamination([make_item("q", STEM, OPTIONS)], {"w": open_corpus(path, 0)}, None).hits
+    assert (hit.other_id, hit.shared_text) == ("line 30001", STEM[:-1])
+
+
+@pytest.mark.parametrize(
+    ("asked", "there", "finding"),
+    [
+        ("A lamp of the old lock draws 2.5 A at 12 V; what power is that?", "25 A", "template_sibling"),
+        ("A lamp of the old lock draws 2.5 A at 12 V; what power is that?", "2.5 A", "contaminated"),
+    ],
+)
+def test_letters_that_agree_may_ask_something_else(
+    asked: str, there: str, finding: str, make_item: Make
+) -> None:
+    texts = [text(make_item, asked.replace("2.5 A", there))]
+    assert found([make_item("q", asked, ["30 W", "300 W"])], texts) == [("q", "t1", finding)]
+
+
+def test_a_short_stem_is_out_with_two_of_its_options(make_item: Make) -> None:
+    pool = [
+        make_item(
+            "short", "Organ?", ["the pancreas beside the gut", "the thymus gland of the chest", "skin"]
+        ),
+        make_item("tiny", "Which?", ["a", "b"]),
+    ]
+    there = "Organ? (a) the pancreas beside the gut (b) the thymus gland of the chest (c) skin"
+    result = find_contamination(pool, {"t": of_items([text(make_item, there)])}, None)
+    assert (result.contaminated, list(result.unsearchable)) == (("short",), ["tiny"])
+    assert (
+        found(pool, [text(make_item, "the pancreas beside the gut and the thymus gland of the chest")]) == []
+    )
+
+
+def test_items_that_share_a_passage_are_not_all_out(make_item: Make) -> None:
+    passage = f"{LONG}, and then he went to the door of the mill and looked at the river for an hour. "
+    pool = [
+        make_item("out", passage + "What did he look at?", ["the river", "the town"]),
+        make_item(
+            "not", passage + "How long did he stand at the door that night, and why?", ["an hour", "a day"]
+        ),
+    ]
+    assert found(pool, [text(make_item, passage + "What did he look at?")]) == [("out", "t1", "contaminated")]
+
+
+def test_a_zst_file_says_what_it_needs(
+    tmp_path: Path, make_item: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "web.txt.zst").write_bytes(b"\x28\xb5\x2f\xfd rest")
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    with pytest.raises(InputError, match="needs the package zstandard"):
+        find_contamination([make_item("q", STEM)], {"z": open_corpus(tmp_path / "web.txt.zst")}, None)
+
+
+def test_damage_is_named_in_one_line(tmp_path: Path, make_item: Make) -> None:
+    whole = gzip.compress(b"some words " * 9999)
+    (tmp_path / "web.txt.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match=r"web\.txt\.gz: cannot be read to its end"):
+        find_contamination([make_item("q", STEM)], {"z": open_corpus(tmp_path / "web.txt.gz")}, None)
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8"), max_size=60))
+def test_each_letter_has_its_place(words: str) -> None:
+    assert len(letters(words)) == len(letter_places(words))
+
+
+@given(st.binary(min_size=20, max_size=80), st.binary(max_size=40))
+def test_a_window_hashes_alike_wherever_it_stands(data: bytes, before: bytes) -> None:
+    here, there = window_hashes(data), window_hashes(before + data)
+    assert here.tolist() == there[len(before) :].tolist()

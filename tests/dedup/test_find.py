@@ -77,6 +77,37 @@ def test_people_win_over_evidence(pool: list[Item], words: WordEncoder) -> None:
     assert result.unused_overrides == ("keep gone",)
 
 
+def test_what_a_person_decided_is_not_asked_again(make_item: Callable[..., Item]) -> None:
+    ask = "Which gland beside the gut makes insulin?"
+    pool = [
+        make_item("c1", ask, ["pancreas", "thymus"], "A"),
+        make_item("c2", ask, ["pancreas", "thymus"], "B"),
+        make_item("p1", "Which lock fills first?", ["mill", "north"], discipline="water"),
+        make_item("p2", "Which lock fills first?", ["mill", "north"], discipline="stone"),
+    ]
+    corpus = read_corpus(pool, None)
+    open_ones = [cluster.item_ids for cluster in find_duplicates(corpus).clusters if cluster.needs_decision]
+    assert open_ones == [("c1", "c2"), ("p1", "p2")]
+    rows = [
+        Override(decision="wrong_key", item_id="c2", letter="A", note="see the handbook"),
+        Override(decision="keep", item_id="p2"),
+    ]
+    result = find_duplicates(corpus, overrides=rows)
+    assert (result.kept, result.held) == (("c1", "p2"), ())
+    assert [(d.item_id, d.kept_id, d.reason) for d in result.dropped] == [
+        ("c2", "", "a person said: its key is wrong, A is right (see the handbook)"),
+        ("p1", "p2", "a copy of p2: equal byte for byte; the two are filed under different paths"),
+    ]
+    assert not any(cluster.needs_decision for cluster in result.clusters)
+
+
+def test_a_dropped_item_holds_no_place_for_its_copies(make_item: Callable[..., Item]) -> None:
+    pool = [make_item(name, "Which lock fills first?", ["mill", "north"]) for name in "abc"]
+    result = find_duplicates(read_corpus(pool, None), overrides=[Override(decision="drop", item_id="b")])
+    assert result.kept == ("a",)
+    assert [(d.item_id, d.kept_id) for d in result.dropped] == [("b", ""), ("c", "a")]
+
+
 def test_an_override_by_content_outlives_new_ids(pool: list[Item]) -> None:
     names = [content_hash(read_item(item)) for item in pool[:2]]
     rows = [Override(decision="different", item_id=names[0], other_id=names[1])]
@@ -94,6 +125,9 @@ def test_contradictory_overrides_are_refused(pool: list[Item]) -> None:
     ]
     with pytest.raises(InputError, match="both same and different"):
         find_duplicates(corpus, overrides=both)
+    torn = [Override(decision="keep", item_id="n1"), Override(decision="drop", item_id="n1")]
+    with pytest.raises(InputError, match="both keep and drop 'n1'"):
+        find_duplicates(corpus, overrides=torn)
     with pytest.raises(InputError, match="names no other_id"):
         find_duplicates(corpus, overrides=[Override(decision="same", item_id="n1")])
 

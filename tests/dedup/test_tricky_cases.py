@@ -6,8 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kina_build.config import DedupRules
+from kina_build.dedup.canonical import equal_quantities, read_quantity, stem_form
+from kina_build.dedup.lexical import read_item
 from kina_build.dedup.verdict import Verdict
 from kina_build.items.model import Item
 
@@ -181,6 +185,107 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         ask("Which gland makes insulin?", "pancreas|thymus"),
         "review",
     ),
+    "units with and without a blank": (
+        ask("What is the molar mass of calcium carbonate?", "100 g/mol|56 g/mol|44 g/mol|74 g/mol"),
+        ask("What is the molar mass of calcium carbonate?", "100g/mol|56g/mol|44g/mol|74g/mol"),
+        "review",
+    ),
+    "percent as a sign and as a word": (
+        ask("Which share of the mill's rye was lost in the flood?", "10%|30%|50%"),
+        ask("Which share of the mill's rye was lost in the flood?", "10 percent|30 per cent|50 percent"),
+        "review",
+    ),
+    "labels on the options": (
+        ask("Which gland beside the gut makes insulin?", "pancreas|thymus"),
+        ask("Which gland beside the gut makes insulin?", "(A) pancreas|(B) thymus"),
+        "review",
+    ),
+    "a frame around the options": (
+        ask("Which gland beside the gut makes insulin?", "pancreas|thymus"),
+        ask("Which gland beside the gut makes insulin?", "It is the pancreas here|It is the thymus here"),
+        "review",
+    ),
+    "numbers in LaTeX": (
+        ask("A cube of side 2 feet takes 16 quarts; how many does 1,000 take?", "8|13"),
+        ask("A cube of side $2$ feet takes $16$ quarts; how many does $1,000$ take?", "$8$|$13$"),
+        "review",
+    ),
+    "marks of HTML": (
+        ask("Which lock of the canal fills fastest?", "the north lock|the mill lock"),
+        ask("Which <b>lock</b> of the canal fills fastest?", "the north lock|the mill lock"),
+        "review",
+    ),
+    "words cut by hyphens": (
+        ask("What does a valid disjunctive syllogism of this kind affirm?", "a premise|nothing"),
+        ask("What does a valid disj- unctive syll- ogism of this kind affirm?", "a premise|nothing"),
+        "review",
+    ),
+    "glued words": (
+        ask("The number of gamboge particles in water was monitored; what is k?", "the constant|a ratio"),
+        ask("The number ofgambogeparticles in water wasmonitored; what is k?", "the constant|a ratio"),
+        "review",
+    ),
+    "letters of another alphabet that look alike": (
+        ask("How many people of the town were homeless that year?", "55,000|550,000"),
+        ask("How mаny pеoplе of thе town were homeless that year?", "55,000|550,000"),
+        "review",
+    ),
+    "a typing error in a name": (
+        ask("In 1965 how many Americans thought the war a mistake?", "one quarter|one half"),
+        ask("In 1965 how many Amreicans thought the war a mistake?", "one quarter|one half"),
+        "review",
+    ),
+    "two names that differ in one letter": (
+        ask("What was the largest export of Gambia that year?", "cotton cloth|copper ore"),
+        ask("What was the largest export of Zambia that year?", "cotton cloth|copper ore"),
+        "template_sibling",
+    ),
+    "another word of the same pole": (
+        ask("Which process in the cell releases the most energy?", "oxidation|fermentation"),
+        ask("Which process in the cell releases the largest energy?", "oxidation|fermentation"),
+        "review",
+    ),
+    "a word of the other pole": (
+        ask("Which process in the cell releases the most energy?", "oxidation|fermentation"),
+        ask("Which process in the cell releases the least energy?", "oxidation|fermentation"),
+        "template_sibling",
+    ),
+    "an instruction in front": (
+        ask("How many ways can three of eighty teachers speak in turn?", "592,620|592,704"),
+        ask(
+            "Choose the one best answer. How many ways can three of eighty teachers speak in turn?",
+            "592,620|592,704",
+        ),
+        "review",
+    ),
+    "a denial in front": (
+        ask("The jurisdiction of the higher court over tolls was settled by treaty?", "so it was|by war"),
+        ask(
+            "It is not so: the jurisdiction of the higher court over tolls was settled by treaty?",
+            "so it was|by war",
+        ),
+        "template_sibling",
+    ),
+    "a telling stem with other options": (
+        ask("Which foramina pierce the sphenoid bone?", "ovale and rotundum|magnum"),
+        ask("Which foramina pierce the sphenoid bone?", "two of the skull base|the jugular one", "B"),
+        "review",
+    ),
+    "a number that cannot be right beside the other": (
+        ask("What is the height of a gallium column in the barometer?", "1697 mm|1750 mm"),
+        ask("What is the height of a gallium column in the barometer?", "1400 mm|1600 mm"),
+        "conflict",
+    ),
+    "a number rounded": (
+        ask("What is the height of a gallium column in the barometer?", "1.697 m|1.750 m"),
+        ask("What is the height of a gallium column in the barometer?", "1.70 m|1.60 m"),
+        "review",
+    ),
+    "each calls the other's answer wrong": (
+        ask("Who built the old mill beside the canal?", "the abbot|the miller|a duke"),
+        ask("Who built the old mill beside the canal?", "the miller|the abbot|a merchant"),
+        "conflict",
+    ),
     "close texts, nothing else": (
         ask("Why do leaves look green in summer?", "chlorophyll reflects green|they are cold"),
         ask("What makes the foliage of trees green?", "pigments of the leaf|the blue sky"),
@@ -253,3 +358,39 @@ def test_shared_instructions_do_not_make_items_alike(make_item: Callable[..., It
     corpus: Corpus = read_corpus(pool, None)
     verdict = compare_rows(corpus, (0, 5), 0.9, DedupRules())
     assert (verdict.status, verdict.rule) == ("distinct", "boilerplate")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        ("1.38 × 10^-23 J/K", "1.38×10⁻²³ J / K", True),
+        ("$\\frac{3}{4}$", "3/4", True),
+        ("0.94", "0.938", True),
+        ("5 kg", "5 g", False),
+        ("200 cm", "196 cm", False),
+        ("7", "7.4", False),
+        ("1,000 J", "1000 J", True),
+        ("-2 m", "2 m", False),
+        ("50 percent", "50%", True),
+    ],
+)
+def test_numbers_are_compared_by_value_and_unit(one: str, other: str, equal: bool) -> None:
+    left, right = read_quantity(one), read_quantity(other)
+    assert left is not None
+    assert right is not None
+    assert equal_quantities(left, right) is equal
+
+
+@pytest.mark.parametrize("answer", ["between 2 and 3 m", "", "two", "A", "3/0", "1 × 10^999"])
+def test_what_is_no_single_number_is_not_read_as_one(answer: str) -> None:
+    assert read_quantity(answer) is None
+
+
+def test_options_that_would_become_one_keep_their_form(make_item: Callable[..., Item]) -> None:
+    assert read_item(make_item("a", "Which?", ["x-1", "x 1"])).forms == ("x-1", "x 1")
+    assert read_item(make_item("b", "Which?", ["GG", "Gg"])).forms == ("GG", "Gg")
+
+
+@given(st.text(max_size=40))
+def test_the_form_of_a_stem_forgets_its_blanks(words: str) -> None:
+    assert stem_form(f" {words}") == stem_form(words)

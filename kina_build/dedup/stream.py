@@ -1,0 +1,309 @@
+"""Any file or folder as a stream of texts: never held whole, whatever its form.
+
+All strings of a row are one text, so that a question is found with its options in whatever
+columns they stand. What cannot be read as its name promises is looked through as it stands.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import html
+import io
+import json
+import lzma
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from kina_build.errors import InputError
+from kina_build.rows.source import HEAD_BYTES, STREAM, head_of, open_file, opened
+
+BLOCK_CHARS = 1 << 18
+"""Characters of running text looked through at once."""
+
+OVERLAP_CHARS = 1 << 14
+"""Characters of a block that are looked through again with the next one: no question is longer."""
+
+JSON_BYTES = 1 << 26
+"""Size up to which one JSON document is read whole; a larger one is looked through as it stands."""
+
+ROWS_AT_ONCE = 256
+PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zst", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
+PACKED_SUFFIXES = {".gz", ".zst", ".bz2", ".xz"}
+FORMS = {
+    ".jsonl": ".jsonl", ".ndjson": ".jsonl", ".json": ".json", ".txt": ".txt", ".csv": ".txt", ".tsv": ".txt",
+    ".html": ".html", ".htm": ".html", ".xhtml": ".html", ".xml": ".html", ".md": ".html",
+    ".markdown": ".html",
+}  # fmt: skip
+"""How files of a suffix are read."""
+
+TAG = re.compile(
+    r"<(?:script|style)\b.*?</(?:script|style)\s*>|<!--.*?-->|</?[a-z!][^<>]*>", re.DOTALL | re.IGNORECASE
+)
+"""Matches "<b>", "</p>" and a whole script, not "a < b"."""
+
+LINK = re.compile(r"\]\([^()\s]*\)")
+"""Matches the "](page.html)" of a link in Markdown, not "f(x)"."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """One text of a corpus."""
+
+    place: str
+    """The file, by its path in the corpus; empty where that is one file; an id where `line` is 0."""
+    line: int
+    """Its row; of running text the line on which it begins; 0 where `place` says all."""
+    text: str
+    running: bool = False
+    """Whether lines are counted on through the text."""
+
+    def at(self, offset: int) -> str:
+        """Name the place of a character of the text."""
+        if not self.line:
+            return self.place
+        number = self.line + (self.text.count("\n", 0, offset) if self.running else 0)
+        if self.place:
+            return f"{self.place}:{number}"
+        return f"{'line' if self.running else 'row'} {number}"
+
+
+@dataclass
+class Tally:
+    """What was read of a corpus."""
+
+    texts: int = 0
+    """Rows, and files of running text."""
+    unread: int = 0
+    """Rows without text, and files that hold none."""
+    size: int = 0
+    """Bytes read."""
+    on_bytes: Callable[[int], None] = field(default=lambda _: None)
+
+    def add(self, count: int) -> None:
+        """Count bytes that were read."""
+        self.size += count
+        self.on_bytes(self.size)
+
+
+def list_files(path: Path) -> list[Path]:
+    """List the files of a corpus in order of their names; hidden ones are left out."""
+    if path == STREAM or not path.is_dir():
+        return [path]
+    return sorted(
+        file
+        for file in path.rglob("*")
+        if file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
+    )
+
+
+def read_stream(path: Path, tally: Tally, name: str = "") -> Iterator[Text]:
+    """Read the texts of one file.
+
+    Args:
+        path: of any form: rows (JSON Lines, Parquet), a JSON document, HTML, Markdown, text; also packed.
+        tally: counts what was read.
+        name: what places are told by; empty where the corpus is this file.
+
+    Raises:
+        InputError: missing, damaged, or packed in a way that needs a package that is not installed.
+    """
+    file = open_file(path)
+    head = head_of(path)
+    suffix = _suffix(path)
+    if head.startswith(b"PAR1"):
+        yield from _parquet(file, name, tally)
+        return
+    with _unpacked(file, head, tally) as stream:
+        start = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
+        wide = start.startswith((b"\xff\xfe", b"\xfe\xff"))
+        if b"\x00" in start and not wide:
+            tally.unread += 1
+            return
+        lines = io.TextIOWrapper(
+            stream, encoding="utf-16" if wide else "utf-8-sig", errors="replace", newline="\n"
+        )
+        form = FORMS.get(suffix) or _form(start)
+        if form == ".jsonl":
+            yield from _json_lines(lines, name, tally)
+        elif form == ".json":
+            yield from _json(lines, name, tally)
+        else:
+            yield from _running(lines, name, tally, marked=form == ".html")
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Yield all strings and numbers of a value, however deep, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from strings(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from strings(one)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _suffix(path: Path) -> str:
+    return (Path(path.stem) if path.suffix.lower() in PACKED_SUFFIXES else path).suffix.lower()
+
+
+def _form(start: bytes) -> str:
+    """Tell the form of a file whose name does not, by its first line."""
+    first = start.lstrip().split(b"\n", 1)[0]
+    if not first.startswith((b"{", b"[")):
+        return ".txt"
+    try:
+        row = json.loads(first)
+    except ValueError:
+        return ".jsonl" if len(first) > HEAD_BYTES // 2 else ".json"
+    return ".jsonl" if isinstance(row, dict) else ".json"
+
+
+def _json(lines: IO[str], place: str, tally: Tally) -> Iterator[Text]:
+    """Read one JSON document; what is none is read as JSON Lines, what is too large as it stands."""
+    whole = lines.read(JSON_BYTES)
+    if len(whole) == JSON_BYTES:
+        return _running(_Rejoined(whole, lines), place, tally, escaped=True)
+    try:
+        return _document(json.loads(whole), place, tally)
+    except (ValueError, RecursionError):
+        return _json_lines(io.StringIO(whole, newline="\n"), place, tally)
+
+
+def _json_lines(lines: IO[str], place: str, tally: Tally) -> Iterator[Text]:
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                value = line
+            yield from _row(value, place, number, tally)
+
+
+def _document(value: Any, place: str, tally: Tally) -> Iterator[Text]:
+    """Read one JSON document: its rows are the longest list in reach of its top."""
+    if isinstance(value, dict):
+        lists = [one for one in value.values() if isinstance(one, list) and len(one) > 1]
+        rest = [one for one in value.values() if not any(one is row for row in lists)]
+        rows = [row for one in lists for row in one] + rest
+    else:
+        rows = value if isinstance(value, list) else [value]
+    for number, row in enumerate(rows, start=1):
+        yield from _row(row, place, number, tally)
+
+
+def _row(value: Any, place: str, number: int, tally: Tally) -> Iterator[Text]:
+    text = "\n".join(strings(value))
+    if text.strip():
+        tally.texts += 1
+        yield Text(place, number, text)
+    else:
+        tally.unread += 1
+
+
+def _parquet(path: Path, place: str, tally: Tally) -> Iterator[Text]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(ROWS_AT_ONCE):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield from _row(row, place, number, tally)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: not a readable Parquet file ({error})") from None
+    tally.add(path.stat().st_size)
+
+
+def _running(
+    lines: Readable, place: str, tally: Tally, *, marked: bool = False, escaped: bool = False
+) -> Iterator[Text]:
+    """Read running text block by block, each with the end of the one before."""
+    kept, line, any_text = "", 1, False
+    while block := lines.read(BLOCK_CHARS):
+        text = kept + block
+        any_text = any_text or bool(block.strip())
+        yield Text(place, line, _clean(text, marked=marked, escaped=escaped), running=True)
+        kept = text[-OVERLAP_CHARS:]
+        line += text.count("\n", 0, len(text) - len(kept))
+    tally.texts += any_text
+    tally.unread += not any_text
+
+
+def _clean(text: str, *, marked: bool, escaped: bool) -> str:
+    """Take tags, links and escapes out; line ends stay, so that lines can be counted."""
+    if marked:
+        text = TAG.sub(lambda tag: "\n" * tag.group().count("\n"), LINK.sub("]", text))
+        return html.unescape(text)
+    return re.sub(r"\\[nrt]", " ", text) if escaped else text
+
+
+class Readable(Protocol):
+    """What gives characters."""
+
+    def read(self, count: int, /) -> str:
+        """Return up to so many, none at the end."""
+
+
+class _Rejoined:
+    """What was read already, and then the rest."""
+
+    def __init__(self, start: str, rest: IO[str]) -> None:
+        self._start, self._rest = io.StringIO(start), rest
+
+    def read(self, count: int, /) -> str:
+        return self._start.read(count) or self._rest.read(count)
+
+
+class _Counted(io.RawIOBase):
+    """Bytes of a file, counted while they are read."""
+
+    def __init__(self, file: IO[bytes], tally: Tally) -> None:
+        self._file, self._tally = file, tally
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        count = self._file.readinto(target)  # type: ignore[attr-defined]
+        self._tally.add(count)
+        return int(count)
+
+
+@contextmanager
+def _unpacked(path: Path, head: bytes, tally: Tally) -> Iterator[io.BufferedReader]:
+    """Open a file, unpacked where it is packed; damage is one line that names it."""
+    with opened(path) as file:
+        counted = io.BufferedReader(_Counted(file, tally), 1 << 18)
+        kind = next((kind for mark, kind in PACKED.items() if head.startswith(mark)), "")
+        try:
+            raw: Any = _unpack(path, kind, counted) if kind else _Counted(file, tally)
+            yield io.BufferedReader(raw, 1 << 18)
+        except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
+            raise InputError(f"{path}: cannot be read to its end ({error})") from None
+
+
+def _unpack(path: Path, kind: str, file: IO[bytes]) -> Any:
+    if kind == "gzip":
+        return gzip.GzipFile(fileobj=file)
+    if kind != "zst":
+        return (bz2.BZ2File if kind == "bz2" else lzma.LZMAFile)(file)
+    try:
+        zstandard = import_module("zstandard")
+    except ImportError:
+        raise InputError(
+            f"{path}: a zstd file needs the package zstandard",
+            hint="pip install zstandard, or unpack it first: zstd -d",
+        ) from None
+    return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
