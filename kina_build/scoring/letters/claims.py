@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from kina_build.scoring.letters import cues
 from kina_build.scoring.letters.clean import BOX_CLOSE, BOX_OPEN
 from kina_build.scoring.letters.declarations import Declaration
-from kina_build.scoring.letters.labels import to_label
+from kina_build.scoring.letters.labels import LATIN, to_label
 from kina_build.scoring.letters.mentions import (
     LINK_EXTRAS,
     LINK_WORDS,
+    MARKS,
     NATIVE,
     REASON,
     chain_before,
@@ -22,18 +23,12 @@ from kina_build.scoring.letters.mentions import (
 )
 from kina_build.scoring.letters.patterns import CLOSERS, OPENERS, UNSPACED, any_of, listed
 
-MARKS = (
-    "\u0300-\u036f\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd\u0bbe-\u0bcd"
-    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
-)
-"""Vowel signs and tone marks: a letter that carries one is part of a word."""
-
 FILLERS = (
     *cues.OPTION_NOUNS,
     *cues.ANSWER_NOUNS,
     *listed(
         """
-        the · la · le · el · die · der · das · de · most · very · likely · probably · definitely ·
+        the · la · le · el · die · der · das · de · az · η · το · у · les · os · most · very · likely · probably · definitely ·
         clearly · certainly · therefore · thus · hence · is · be · indeed · simply · just · und · also ·
         donc · then · both · so · i think · it is · it's · i choose · i pick · given · obviously ·
         still · now · again · must · would
@@ -44,16 +39,20 @@ FILLERS = (
 
 _GLUE = rf"[{BOX_OPEN}\s:：,，;$>→=≈\-–—・.{OPENERS}]"
 _UPPER = rf"(?P<upper>[A-ZАВСЕНІЈКМОРЅТХУΑΒΕΗΙΚΜΝΟΡΤΧΥΖ])(?![^\W{UNSPACED}{NATIVE}])(?![-+#^]\w|[+#])"
-_LOWER_END = rf"(?=\s*(?:$|[\n.,;:!?。，；：{CLOSERS}{BOX_CLOSE}–—-]|[\u3040-\u9fff])|\s+{REASON}(?!\w))"
+_LOWER_END = rf"(?=\s*(?:$|[\n.,;:!?。，；：{CLOSERS}{BOX_CLOSE}–—-]|[\u3040-\u9fff\uac00-\ud7af])|\s+{any_of(cues.COPULAS)}|\s+{REASON}(?!\w))"
 _LOWER = rf"(?P<lower>[a-z{NATIVE}аеосБГДбгдΓΔ]){_LOWER_END}(?![{MARKS}])"
-_OTHER = r"(?P<run>[A-Z]{2,5})(?!\w)|(?P<number>\d{1,3})(?![\w%°]|[.,]\d)"
+_OTHER = r"(?P<run>[A-Z]{2,5})(?!\w)|(?P<number>\d{1,3})(?![^\W\uac00-\ud7af]|[%°]|[.,]\d)"
 _AT_ONCE = re.compile(rf"{_GLUE}{{0,12}}(?:{_UPPER}|{_LOWER}|{_OTHER})")
 _DIRECT = re.compile(
     rf"{_GLUE}{{0,12}}(?:(?:(?i:{any_of(FILLERS)})|[aoe](?=\s)){_GLUE}{{0,8}}){{0,5}}(?:{_UPPER}|{_LOWER}|{_OTHER})"
 )
 _MORE = re.compile(
-    rf"[\s{CLOSERS}]*(?:{LINK_WORDS}|[\s;])[\s,]*{LINK_EXTRAS}[{OPENERS}\s]*([A-Za-z])[{CLOSERS}]*"
-    rf"(?=\s*(?:$|[\n.,;:!。，、；/&|{BOX_CLOSE}]|(?:and|or|both|und|oder|et|y|或|和|are|is)\b)|[\u3040-\u9fff])"
+    rf"[\s{CLOSERS}]*\(?(?:{LINK_WORDS}|[\s;])[\s,]*{LINK_EXTRAS}[{OPENERS}\s]*([A-Za-z])[{CLOSERS}]*"
+    rf"(?=\s*(?:$|[\n.,;:!。，、；/&|{BOX_CLOSE}]|(?:and|or|both|und|oder|et|y|或|和|are|is)\b)|[\u3040-\u9fff\uac00-\ud7af])"
+)
+_CLAUSE_END = re.compile(
+    rf"[\s{CLOSERS}{BOX_CLOSE}]*(?:$|[\n.,;:!?。，；：！।|՝—–\[<-]|\(|['’]\w+|şıkkı\w*|{REASON}(?!\w)|[\u3040-\u9fff\uac00-\ud7af]"
+    rf"|{any_of(cues.COPULAS)}|{any_of(cues.CONFIRMS_AFTER)}|(?:ആണ്|છે|ਹੈ|වේ|da|ஆகும்|আছে|হয়)|[A-Z]\w+:|(?i:{any_of(cues.ANSWER_NOUNS)}))"
 )
 _PLACEHOLDER = re.compile(
     rf"[{CLOSERS}\s.,]*(?:where\b|stands for|being one|\(?one of|\(?the letter"
@@ -89,12 +88,20 @@ def read_claim(declaration: Declaration, index: Mapping[str, int]) -> Claim | No
     if _PLACEHOLDER_WORD.match(window):
         return None
     claim = _direct(window, index)
+    if claim is not None and declaration.bare and not _ends_clause(window, claim):
+        return None
     if claim is None and not declaration.strict:
         claim = _indirect(window)
     if claim is None:
         return None
     start, end = claim.span
     return replace(claim, span=(start + declaration.offset, end + declaration.offset))
+
+
+def _ends_clause(window: str, claim: Claim) -> bool:
+    """Tell whether a letter right behind an announcement is the whole of what it announces."""
+    start, end = claim.span
+    return window[start - 1 : start] in tuple("([{") or _CLAUSE_END.match(window, end) is not None
 
 
 def _direct(window: str, index: Mapping[str, int]) -> Claim | None:
@@ -106,7 +113,7 @@ def _direct(window: str, index: Mapping[str, int]) -> Claim | None:
     if match["run"]:
         return run_of_letters(match["run"], match.span("run"), index)
     if match["number"]:
-        return Claim((match["number"],), span=match.span("number")) if match["number"] in index else None
+        return _numbered(window, match, index)
     group = "upper" if match["upper"] else "lower"
     start, end = match.span(group)
     opened = start > 0 and window[start - 1] in "([{<«“\"'‘【（"
@@ -117,6 +124,21 @@ def _direct(window: str, index: Mapping[str, int]) -> Claim | None:
         return None
     labels = dict.fromkeys((to_label(match[group]), *_more(rest)))
     return Claim(tuple(labels), span=(start, end), doubted=rest.lstrip(" )]}'\"").startswith("?"))
+
+
+_COUNTED = re.compile(rf"(?:{any_of(cues.OPTION_NOUNS)})\s*[#№{OPENERS}]*$", re.IGNORECASE)
+
+
+def _numbered(window: str, match: re.Match[str], index: Mapping[str, int]) -> Claim | None:
+    """Read "option 3" and "3번" as the third option; a bare number only where it is a label."""
+    number, span = match["number"], match.span("number")
+    if number in index:
+        return Claim((number,), span=span)
+    counted = _COUNTED.search(window[: span[0]]) or window[span[1] :].startswith("번")
+    if not counted:
+        return None
+    place = int(number) - 1
+    return Claim((LATIN[place] if 0 <= place < len(LATIN) else number,), span=span)
 
 
 def run_of_letters(letters: str, span: tuple[int, int], index: Mapping[str, int]) -> Claim | None:

@@ -17,7 +17,9 @@ ANSWER_NOUNS = listed(
     đáp án · câu trả lời · trả lời · απάντηση · răspuns · răspunsul · raspuns · válasz · vastaus ·
     vastus · atsakymas · atbilde · jibu · sagot · жауап · javob · الإجابة · الاجابة · إجابة · اجابة ·
     الجواب · جواب · پاسخ · התשובה · תשובה · उत्तर · जवाब · উত্তর · பதில் · விடை · సమాధానం · જવાબ ·
-    ਜਵਾਬ · ഉത്തരം · ಉತ್ತರ · 答案 · 回答 · 解答 · 答え · 正解 · 故选 · 故選 · 应选 · 應選 · 选择 · 選擇 ·
+    ਜਵਾਬ · ഉത്തരം · ಉತ್ತರ · జవాబు · පිළිතුර · პასუხი · პასუხია · መልሱ · መልስ · պատասխան\w{0,2} ·
+    хариулт · хариу · gabarito · megoldás · rješenje · riešenie · řešení · rozwiązanie · vastauksen ·
+    erantzun\w{0,2} · resposta · ateb · responsum · respondo · ចម្លើយ · ຄຳຕອບ · အဖြေ · 答案 · 回答 · 解答 · 答え · 正解 · 故选 · 故選 · 应选 · 應選 · 选择 · 選擇 ·
     选 · 選 · 答 · 正确选项 · 正確選項 · 정답 · 답변 · 답안 · 답 · คำตอบ · เฉลย · ตอบ
     """
 )
@@ -30,7 +32,11 @@ OPTION_NOUNS = listed(
     alternativa · lettre · letra · lettera · buchstabe · möglichkeit · aussage · optie · alternativ ·
     alternativet · alternatief · вариант · варіант · буква · пункт · opcja · możnosť · možnost ·
     seçenek · şık · şıkkı · pilihan · opsi · huruf · lựa chọn · phương án · επιλογή · varianta ·
-    vaihtoehto · chaguo · الخيار · خيار · الحرف · گزینه · האפשרות · אפשרות · विकल्प · বিকল্প ·
+    vaihtoehto · chaguo · آپشن · గుర్తు · ఎంపిక · ఆప్షన్ · ಆಯ್ಕೆ · ഓപ്ഷൻ · ვარიანტი · አማራጭ · տարբերակ\w{0,2} · сонголт ·
+    válasz · proposition · proposición · afirmación · afirmação · affermazione · affirmation · bewering ·
+    утверждение · твердження · твърдение · stwierdzenie · zdanie · tvrzení · tvrdenie · állítás · ifade ·
+    pernyataan · phát biểu · πρόταση · العبارة · عبارت · טענה · कथन · 陈述 · 说法 · 項 · 项 · 記述 ·
+    문장 · ข้อความ · påståendet? · påstand\w{0,2} · väite · الخيار · خيار · الحرف · گزینه · האפשרות · אפשרות · विकल्प · বিকল্প ·
     விருப்பம் · 选项 · 選項 · 選択肢 · 보기 · 선택지 · 번 · ข้อ · ตัวเลือก · 肢
     """
 )
@@ -44,7 +50,9 @@ RIGHT = listed(
     juiste · rätt · riktig · правильн\w{0,4} · верн\w{0,4} · вірн\w{0,4} · poprawn\w{0,3} ·
     prawidłow\w{0,3} · správn\w · doğru · benar · tepat · đúng · chính xác · σωστή · σωστό · corectă? ·
     helyes · oikea · sahihi · صحيحة? · الصحيحة? · درست · صحیح · נכונה · נכון · הנכונה · सही · সঠিক ·
-    சரியான · 正确 · 正確 · 正しい · 正解 · 最佳 · 符合 · 适合 · 適切 · 옳 · 맞 · 정답 · ถูก · ถูกต้อง
+    சரியான · సరైన · ಸರಿಯಾದ · ശരിയായ · ਸਹੀ · સાચો · නිවැරදි · სწორი · სწორია · ትክክለኛው · ትክክለኛ · ճիշտ ·
+    зөв · тачан · тачна · исправан · točn\w{1,2} · pravi\w{0,3} · zutreffend\w{0,2} · richtige[rsnm] ·
+    korrekte[rsnm] · riktige · rätta · صحیح · duurs\w · дұрыс · to‘g‘ri · tamang · cywir · ĝusta · zuzena · 正确 · 正確 · 正しい · 正解 · 最佳 · 符合 · 适合 · 適切 · 옳 · 맞 · 정답 · ถูก · ถูกต้อง
     """
 )
 """Words that confirm an option."""
@@ -52,9 +60,9 @@ RIGHT = listed(
 COPULAS = listed(
     r"""
     is · are · was · be · would be · must be · should be · has to be · appears to be · seems to be ·
-    ist · lautet · wäre · est · serait · es · sería · seria · sarebbe · é · è · is dus · är · er · to ·
+    ist · lautet · wäre · est · serait · es · sería · seria · sarebbe · é · è · is dus · är · er · to · és · je · је · az · jest ·
     jest · je · это · є · това е · е · là · adalah · ialah · είναι · este · on · ni · ay · هي · هو ·
-    است · היא · הוא · है · হল · হলো · olan · olmalı · 是 · 为 · 為 · 应为 · 應為 · は · が · 은 · 는 ·
+    است · היא · הוא · है · ہے · ነው · է՝? · yw · estas · est · da · ay · হল · হলো · olan · olmalı · 是 · 为 · 為 · 应为 · 應為 · は · が · 은 · 는 ·
     이 · คือ · ได้แก่
     """
 )
@@ -75,7 +83,10 @@ PICKS = listed(
     lean towards? · leaning towards? · answer · conclude · conclude that · guess · bet on · stick with ·
     wähle · nehme · choisis · elijo · escojo · selecciono · escolho · scelgo · kies · väljer · velger ·
     vælger · выбираю · обираю · wybieram · volím · vybírám · seçiyorum · memilih · pilih · chọn ·
-    επιλέγω · aleg · választom · valitsen · nachagua · أختار · اختر · انتخاب · בוחר · चुनता हूँ · 选择 ·
+    επιλέγω · aleg · választom · valitsen · nachagua · أختار · اختر · انتخاب · בוחר · चुनता हूँ · recommend · prefer · mark · circle · vote is for · tick · entscheide mich für · tippe auf ·
+    tippe aber auf · glaube,? es ist · je dirais · choisir · il faut choisir · je pense que c'est · diría que es · diría ·
+    direi · penso sia · acho que é · diria · myślę,? że · ik denk dat het · sanırım · думаю,? что · думаю · gok ·
+    i suspect · says · предполагаю · εκλέγω · 选择 ·
     選擇 · 选 · 選 · เลือก · 선택
     """
 )
@@ -83,11 +94,12 @@ PICKS = listed(
 
 LEADS_TO = listed(
     r"""
-    so · thus · hence · therefore · then · it'?s · it is · that'?s · that is · this is · is · be ·
-    must be · leaves? · leaving · left with · remains? · points? to · pointing to · narrows? (?:it )? ·
+    so · thus · hence · therefore · then · it'?s · it is · that'?s · that is · this is ·
+    it must be · leaves? · leaving · left with · remains? · points? to · pointing to · narrows? (?:it )? ·
     down to · corresponds? to · supports? · favou?rs? · indicates? · suggests? · gives? · implies ·
-    but · matches · yields? · equals? · means · only · is therefore · is thus · is hence · am at · now ·
-    actually · i mean · make that · make it · change (?:it |my answer )?to · changed to · to · instead ·
+    but · matches · yields? · means · is therefore · is thus · is hence · am at · now ·
+    actually · we have · we get · we obtain · we find · we arrive at · i\.e\.,? · leaves us with · comes down to · points? towards? · bleibt(?: nur)? · queda · solo queda · resta ·
+    reste que · il ne reste que · rimane · sobra · остаётся · остается · zostaje · pozostaje · kalan · remains only · → · ⟹ · ⇒ · 即 · 即为 · namely · by elimination · in favou?r of · decides for · comes? down to · i mean · make that · make it · change (?:it |my answer )?to · changed to · instead ·
     correction · also · sondern · donc · c'est · mais · entonces · sino · logo · mas · quindi · ma ·
     dus · значит · итак · поэтому · а · więc · lecz · yani · jadi · maka · vậy · 所以 · 因此 · 而是 ·
     故 · 应该是 · 应为 · 是 · 为 · よって · したがって · つまり · 따라서 · ดังนั้น · إذن · بل · لذلك ·
@@ -100,10 +112,16 @@ CONFIRMS_AFTER = listed(
     r"""
     the (?:\w+ ){0,2}(?:correct|right|best|answer|winner) · matches · fits · holds · works · survives ·
     remains · wins · stands · applies · satisfies · agrees · follows · it is · is it ·
-    should be selected · should be chosen · must be · seems right ·
+    should be selected · should be chosen · it must be · is the (?:only|exception|odd|intruder|best|closest|most)\b ·
+    (?:is|seems|looks|appears|would be)(?: to be)? (?:the )?(?:most|best|better|more) (?:\w+ )?(?:supported|plausible|likely|fitting|accurate|appropriate|suitable|answer|choice|option|match) ·
+    the (?:only|most|best|closest) · is better · would be the (?:answer|choice) · says so · seems right ·
     is (?:the |a |my |our )?(?:\w+ ){0,2}(?:correct|right|best|true|answer|winner|choice|one|match) ·
     (?:is|seems|looks|appears|would be|must be|are|was) (?:the |a )?(?:\w+ ){0,2}(?:correct|right|true|best) ·
     ist (?:\w+ )?(?:richtig|korrekt) · est (?:la |le )?(?:\w+ )?(?:bonne|correcte?|exacte?|juste) ·
+    trifft (?:\w+ )?zu · ist (?:\w+ )?zutreffend · zutreffend · korrekt · är (?:\w+ )?(?:rätt|korrekt) · er (?:\w+ )?(?:riktig|rett|korrekt) ·
+    (?:a )?(?:helyes|jó)\b · (?:je|jest) (?:\w+ )?(?:točan|tačan|ispravan|správně) · on (?:\w+ )?oike\w+ ·
+    (?:صحیح|درست|صحيح)(?: است| ہے)? · (?:هي|هو) ال?صحيح\w* · هو الصحيح · სწორია · ճիշտ է · ትክክል\w* · यह सही ·
+    सही है · সঠিক · சரி · సరైనది ·
     es (?:la |el )?(?:\w+ )?correct[ao] · é (?:a |o )?(?:\w+ )?(?:corret|cert)[ao] · está corret[ao] ·
     è (?:la |il )?(?:\w+ )?(?:corrett|giust)[ao] · (?:is|zijn) (?:het )?juiste? · är rätt · er riktig ·
     (?:является |— |- )?(?:правильн|верн)\w{0,4} · jest (?:poprawn|prawidłow)\w{0,3} · je správn\w ·

@@ -9,7 +9,7 @@ from typing import Literal
 
 from kina_build.scoring.letters import cues, denials
 from kina_build.scoring.letters.clean import BOX_CLOSE, BOX_OPEN
-from kina_build.scoring.letters.mentions import NATIVE
+from kina_build.scoring.letters.mentions import MARKS, NATIVE, imagined
 from kina_build.scoring.letters.patterns import (
     CLOSERS,
     OPENERS,
@@ -52,11 +52,20 @@ SUPPOSING = (
 )
 """Words that make a declaration behind them in the sentence no declaration."""
 
+_OPTION_WORD = rf"(?i:{any_of(cues.OPTION_NOUNS)})"
 _NOUNS = Cues(cues.ANSWER_NOUNS)
 _RIGHT = Cues(cues.RIGHT)
 _PICKS = Cues(cues.PICKS, tail=r"\s")
 _NEGATED = Cues(cues.NOT_COPULAS)
 _SUPPOSES = Cues(SUPPOSING)
+_SUPERSEDED = Cues(denials.SUPERSEDED)
+_OTHERS = Cues(denials.OTHERS)
+_CONDITIONAL = Cues(denials.CONDITIONAL)
+_CHOICES = re.compile(r"\b(?:choices|options)\b|选项|選項", re.IGNORECASE)
+_SIGN_NEXT = re.compile(
+    rf"(?:[ \t]*{any_of(cues.RIGHT)}){{0,2}}[ \t]*[{OPENERS}]*(?:{_OPTION_WORD}[ \t]*[{OPENERS}]*)?"
+    rf"(?:[A-ZА-ЯΑ-Ω]|[{NATIVE}])(?!\w|[{MARKS}])"
+)
 _ANY_OPTION = any_of(cues.OPTION_NOUNS)
 _OPTION_BEHIND = re.compile(rf"(?:(?:\s+\w{{1,15}}){{0,2}}?\s+|[的な]?){_ANY_OPTION}", re.IGNORECASE)
 _OPTION_BEFORE = re.compile(rf"{_ANY_OPTION}\s+(?:que es |yang )?$", re.IGNORECASE)
@@ -95,6 +104,8 @@ class Declaration:
     supposed: bool
     """Stands in an "if" or behind "wrong"."""
     boxed: bool = False
+    bare: bool = False
+    """Nothing joins the announcement to what follows: only a letter that ends its clause counts."""
 
 
 Kind = Literal["noun", "key", "pick", "box"]
@@ -143,22 +154,26 @@ def _option_heads(text: str, floor: int, begin: int, end: int) -> Iterator[Head]
 
 
 def _declaration(text: str, head: Head) -> Declaration | None:
-    end, negated, strict = head.end, False, True
+    end, negated, strict, bare_head = head.end, False, True, False
     if head.kind == "noun":
         end = _SUFFIX.match(text, end).end()  # type: ignore[union-attr]
         link = _LINK.search(text, end, end + MIDDLE)
-        if link is not None and _BREAK.search(text, end, link.start()) is None:
+        next_sign = _SIGN_NEXT.match(text, end)
+        joined = link is not None and _BREAK.search(text, end, link.start()) is None
+        if link is not None and joined and not (next_sign and next_sign.end() <= link.start()):
+            if _CHOICES.search(text, end, link.start()):
+                return None
             end, strict, negated = link.end(), False, _NEGATED.occurs(link[0])
         elif (bare := _BARE.match(text, end) or _dotted(text, head.start, end)) is not None:
-            end = bare.end()
+            end, bare_head = bare.end(), "\n" not in bare[0]
         else:
             return None
     window, offset = _window(text, end)
     if negated:
         window, offset = "not " + window, offset - len("not ")
     boxed = head.kind == "box"
-    supposed = not boxed and _is_supposed(text[max(0, head.start - SENTENCE) : head.start])
-    return Declaration(head.start, window, offset, strict, supposed, boxed)
+    supposed = not boxed and _is_supposed(text, head)
+    return Declaration(head.start, window, offset, strict, supposed, boxed, bare_head)
 
 
 def _dotted(text: str, start: int, end: int) -> re.Match[str] | None:
@@ -175,7 +190,22 @@ def _window(text: str, offset: int) -> tuple[str, int]:
     return text[offset : end.end() if end else stop], offset
 
 
-def _is_supposed(before: str) -> bool:
-    sentence = _SENTENCE_BREAK.split(before)[-1]
-    end = _SUPPOSES.first_end(sentence)
-    return end is not None and _TURNED.search(sentence, end) is None
+def _is_supposed(text: str, head: Head) -> bool:
+    """Tell whether a declaration tells of what would hold, what others choose, or what was thought before."""
+    before = _SENTENCE_BREAK.split(text[max(0, head.start - SENTENCE) : head.start])[-1]
+    behind = _SENTENCE_BREAK.split(text[head.start : head.end + SENTENCE])[0]
+    if imagined(before, behind):
+        return True
+    superseded = _SUPERSEDED.last_end(before + text[head.start : head.end])
+    if superseded is not None and _TURNED.search(before, min(superseded, len(before))) is None:
+        return True
+    if head.kind == "pick" and (_OTHERS.occurs(before) or _choosing(text, head)):
+        return True
+    end = _SUPPOSES.first_end(before)
+    return end is not None and _TURNED.search(before, end) is None
+
+
+def _choosing(text: str, head: Head) -> bool:
+    """Tell whether a verb of choice is the subject of a sentence: "Choosing A would mean ..."."""
+    verb = text[head.start : head.end].lower()
+    return verb.rstrip().endswith("ing") and _CONDITIONAL.occurs(text[head.end : head.end + 20])

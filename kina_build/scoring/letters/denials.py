@@ -47,7 +47,7 @@ REJECTS_AFTER_ALONE = listed(
     does(?:n'?t| not) · do(?:n'?t| not) · would not · wouldn'?t · could not · confus\w+ · wrong ·
     incorrect · ist (?:\w+ )?(?:falsch|nicht) · est (?:faux|fausse|incorrecte?) · n'est ·
     es incorrect[ao] · no es · está errad[ao] · é incorret[ao] · è sbagliat[ao] · неверн\w* ·
-    неправильн\w* · yanlış · salah · sai · 错误 · 錯誤 · 不正确 · 不正確 · 不符合 · 错 · 誤り ·
+    неправильн\w* · yanlış · salah · sai · 错误 · 錯誤 · 不正确 · 不正確 · 不符合 · 不对 · 不對 · 不完整 · 均错 · 错 · 틀 · 誤り ·
     ではなく · じゃなく · は誤 · ではない · 가 아니 · 이 아니 · ผิด · ไม่ถูก · خاطئة? · غلط · गलत
     """
 )
@@ -72,6 +72,46 @@ HYPOTHETICAL = listed(
 )
 """Words that make what follows in their sentence a supposition."""
 
+SUPERSEDED = listed(
+    r"""
+    first (?:thought|answer|guess|instinct|impression|idea) · at first · initial(?:ly)? · originally ·
+    (?:was|were) (?:about|going|tempted|inclined) to · my earlier · previous(?:ly)? · i (?:had )?thought ·
+    先前 · 最初 · 原来 · 起初 · 一开始 · 原本 · zuerst · anfangs · d'abord · al principio · сначала ·
+    처음에 · primero pensé · inizialmente · başta
+    """
+)
+"""Words that say that what follows was an earlier answer."""
+
+OTHERS = listed(
+    r"""
+    students · people · candidates · pupils · learners · beginners · examinees · readers? · many · most ·
+    some · others · anyone · everyone · someone · whoever · they · examiners? · novices · respondents ·
+    test[- ]takers · you might · one might · one may · why · siswa · orang · 同学 · 学生 · 考生 · 误 · 誤 ·
+    容易 · alumnos · estudiantes · alunos · estudantes · étudiants · élèves · studenten · schüler · viele ·
+    studenti · студенты · многие · studenci · öğrenciler · học sinh · 受験者 · 학생 · nhiều · muchos ·
+    beaucoup · muitos · molti · wielu
+    """
+)
+"""Words of a sentence that tells of somebody else's choice."""
+
+CONDITIONAL = listed(
+    r"""
+    would · wouldn['’]t · might · could · wäre · würde · serait · sería · seria · sarebbe · бы · byłby ·
+    byłaby · byłoby · olurdu · akan · thì · skulle · zou · olisi · volna · lenne · ar fi · bi bil\w · by byl\w* ·
+    则 · 則 · となる · になる · 였을
+    """
+)
+"""Verbs of what would hold."""
+
+CONDITIONS = listed(
+    r"""
+    if · were · had · suppose · supposing · unless · wenn · falls · si · se · если · якби · gdyby · kdyby ·
+    ha · jika · seandainya · nếu · om · als · jos · dacă · 如果 · 假如 · 若 · もし · 만약 · ถ้า · لو · اگر · यदि ·
+    অলে · אם · εάν · αν
+    """
+)
+"""Words that open a condition."""
+
 CORRECTIONS = listed(
     r"""
     no · wait · actually · correction · sorry · oops · hmm · scratch that · i mean · i meant ·
@@ -92,7 +132,7 @@ REFUSALS = listed(
     unsure · keine (?:der|davon) · ich wei(?:ß|ss) (?:es )?nicht · weiß nicht · leider ·
     je ne (?:sais|peux) · aucune? (?:des|de) · no (?:lo )?sé · ninguna? de · no puedo ·
     não (?:sei|posso) · nenhuma? d · non (?:lo )?so · nessuna · не знаю · не могу · ни один · nie wiem ·
-    nie mogę · bilmiyorum · hiçbiri · tidak (?:tahu|dapat) · không (?:biết|thể) · لا أعرف · لا أستطيع ·
+    nie mogę · bilmiyorum · hiçbiri · tidak (?:tahu|dapat) · không (?:biết|thể) · لا أعرف · لا أستطيع · i will leave this · leave (?:it|this one) blank ·
     नहीं पता · 无法 · 無法 · 不知道 · 抱歉 · 对不起 · 以上都不 · 都不 · わかりません · 分かりません ·
     できません · 申し訳 · 모르 · 없습니다 · 죄송 · ไม่ทราบ · ขออภัย · ไม่สามารถ
     """

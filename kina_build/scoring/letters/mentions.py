@@ -24,11 +24,17 @@ LINK_REACH = 40
 LAST_MENTIONS = 64
 """Mentions weighed at most: in a text that names more letters, the last ones."""
 
+MARKS = (
+    "\u0300-\u036f\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd\u0bbe-\u0bcd"
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+)
+"""Vowel signs and tone marks: a letter that carries one is part of a word."""
+
 NATIVE = "".join(sign for sign in native_letters() if sign > "\u03ff")
 CAPITALS = "A-ZАВСЕНІЈКМОРЅТХΑΒΕΗΙΚΜΝΟΡΤΧΓΔБГД"
 _SIGN = f"[a-z{CAPITALS}УΥΖ{NATIVE}]"
 _MENTION = re.compile(
-    rf"(?<![\w)])[{OPENERS}]{{1,3}}\s?(?P<bracketed>{_SIGN})\s?[{CLOSERS}]{{1,3}}(?!\w)"
+    rf"(?<![\w)])[{OPENERS}]{{1,3}}\s?(?P<bracketed>{_SIGN})\s?[{CLOSERS}]{{1,3}}(?![^\W{UNSPACED}])"
     rf"|(?<!\w)(?P<native>[{NATIVE}])(?!\w)"
     rf"|(?<![^\W{UNSPACED}])(?<![\-'’^/\\.%°$+=])(?P<bare>[{CAPITALS}])(?![^\W{UNSPACED}])"
     r"(?!['’^%°]\w?|-\w|[+*/=]\s?\w|\s?[=<>≈≤≥∈]\s?\S|\.\w)"
@@ -57,10 +63,10 @@ _I_CLAUSE = re.compile(
 _BINOMIAL = re.compile(r"\.\s[a-z]{3,}\s[a-z]")
 """E. coli and other species."""
 
-_AROUND = rf"[\s{CLOSERS},:：\-–—]*"
+_AROUND = rf"[\s{CLOSERS},:：\-–—]*(?:\([^()\n]{{1,40}}\)\s*)?"
 _GLUE = rf"[\s:：,，;\-–—>→=.{OPENERS}]*"
 _FILLER = (
-    rf"(?:{any_of((*cues.OPTION_NOUNS, 'the', 'a', 'la', 'el', 'o', 'die', 'der', 'de', 'das', 'that'))}\s*)"
+    rf"(?:{any_of((*cues.OPTION_NOUNS, 'the', 'a', 'la', 'el', 'o', 'die', 'der', 'de', 'das', 'that', 'az', 'η', 'το'))}\s*)"
 )
 _UP_TO_HERE = rf"{_GLUE}{_FILLER}{{0,3}}{_GLUE}$"
 
@@ -83,6 +89,13 @@ _FAILS = re.compile(rf"{_AROUND}{any_of(denials.REJECTS_AFTER_ALONE)}", re.IGNOR
 _IS_WRONG = re.compile(
     rf"{_AROUND}{_TO_BE}\s(?:\w+\s){{0,2}}?{any_of(denials.REJECTING_ADJECTIVES)}", re.IGNORECASE
 )
+_SUPERSEDED = Cues(denials.SUPERSEDED)
+_RANGE = re.compile(r"(?<!\w)[A-Z]\s?(?:to|through|bis|à|до|[-–—])\s?$")
+_CONDITION = Cues(denials.CONDITIONS)
+_IRREAL_VERB = Cues(denials.CONDITIONAL)
+_FORCED = re.compile(r"\bif i (?:had to|have to|must|were to|was to)|\bif (?:forced|pressed|asked)", re.IGNORECASE)
+_IRREAL = re.compile(r"\w*s[ae]yd[ıi]|\bolurdu\b|\bif\b.*\bwould\b", re.IGNORECASE)
+_CONCLUDES = re.compile(any_of(("but", "so", "therefore", "thus", "hence", "所以", "因此", "故", "而是")), re.IGNORECASE)
 _CONDITIONAL = re.compile(r"\s*(?:would|could|might|may|were)\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[!?;。！？；\n]|\.(?=\s|$)")
 
@@ -140,6 +153,8 @@ def is_a_word(text: str, sign: str, start: int, end: int, *, named: bool = True)
 
 def _signs(text: str, start: int) -> Iterator[re.Match[str]]:
     for match in deque(_MENTION.finditer(text, start), maxlen=LAST_MENTIONS):
+        if _RANGE.search(text[max(0, match.start() - 12) : match.start()]):
+            continue
         if match["bare"]:
             genuine = not is_a_word(text, match["bare"], match.start(), match.end())
         elif match["native"]:
@@ -174,7 +189,12 @@ def _stance(text: str, match: re.Match[str], floor: int, previous: Mention | Non
         return "rejected"
     if after.lstrip().startswith("?") or _supposed(_clause(text, match.start(), floor), after):
         return "supposed"
-    if _CONFIRMS.match(after) or _PICKS.occurs(before) or _RIGHT.occurs(before):
+    confirmed = _CONFIRMS.match(after) is not None
+    if not confirmed and (_CONDITIONAL.match(after) or _SUPERSEDED.occurs(before)):
+        return "supposed"
+    if imagined(_clause(text, match.start(), floor), after.split("\n")[0]):
+        return "supposed"
+    if confirmed or _PICKS.occurs(before) or _RIGHT.occurs(before):
         return "picked"
     return "implied" if _LEADS.occurs(before) else "named"
 
@@ -195,8 +215,18 @@ def _rejected_before(clause: str) -> bool:
     return end is not None and not _TURN.occurs(clause[end:])
 
 
+def imagined(before: str, behind: str) -> bool:
+    """Tell whether a sentence tells of what would hold under a condition that does not."""
+    sentence = f"{before} {_SENTENCE_END.split(behind)[0]}"
+    if _FORCED.search(sentence):
+        return False
+    return _IRREAL.search(sentence) is not None or (
+        _CONDITION.occurs(before) and _IRREAL_VERB.occurs(sentence) and _CONCLUDES.search(before) is None
+    )
+
+
 def _supposed(sentence: str, after: str) -> bool:
-    end = _SUPPOSES.first_end(sentence)
+    end = _SUPPOSES.last_end(sentence)
     return end is not None and (_CONDITIONAL.match(after) is not None or "," not in sentence[end:])
 
 
