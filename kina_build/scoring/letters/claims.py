@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from kina_build.scoring.letters import cues
 from kina_build.scoring.letters.clean import BOX_CLOSE, BOX_OPEN
 from kina_build.scoring.letters.declarations import Declaration
-from kina_build.scoring.letters.labels import LATIN, to_label
+from kina_build.scoring.letters.labels import to_label
 from kina_build.scoring.letters.mentions import (
     LINK_EXTRAS,
     LINK_WORDS,
@@ -39,7 +39,7 @@ FILLERS = (
 
 _GLUE = rf"[{BOX_OPEN}\s:：,，;$>→=≈\-–—・.{OPENERS}]"
 _UPPER = rf"(?P<upper>[A-ZАВСЕНІЈКМОРЅТХУΑΒΕΗΙΚΜΝΟΡΤΧΥΖ])(?![^\W{UNSPACED}{NATIVE}])(?![-+#^]\w|[+#])"
-_LOWER_END = rf"(?=\s*(?:$|[\n.,;:!?。，；：{CLOSERS}{BOX_CLOSE}–—-]|[\u3040-\u9fff\uac00-\ud7af])|\s+{any_of(cues.COPULAS)}|\s+{REASON}(?!\w))"
+_LOWER_END = rf"(?=\s*(?:$|[\n.,;:!?。，；：।۔።{CLOSERS}{BOX_CLOSE}–—-]|[\u3040-\u9fff\uac00-\ud7af])|\s+{any_of(cues.COPULAS)}|\s+{REASON}(?!\w))"
 _LOWER = rf"(?P<lower>[a-z{NATIVE}аеосБГДбгдΓΔ]){_LOWER_END}(?![{MARKS}])"
 _OTHER = r"(?P<run>[A-Z]{2,5})(?!\w)|(?P<number>\d{1,3})(?![^\W\uac00-\ud7af]|[%°]|[.,]\d)"
 _AT_ONCE = re.compile(rf"{_GLUE}{{0,12}}(?:{_UPPER}|{_LOWER}|{_OTHER})")
@@ -47,13 +47,14 @@ _DIRECT = re.compile(
     rf"{_GLUE}{{0,12}}(?:(?:(?i:{any_of(FILLERS)})|[aoe](?=\s)){_GLUE}{{0,8}}){{0,5}}(?:{_UPPER}|{_LOWER}|{_OTHER})"
 )
 _MORE = re.compile(
-    rf"[\s{CLOSERS}]*\(?(?:{LINK_WORDS}|[\s;])[\s,]*{LINK_EXTRAS}[{OPENERS}\s]*([A-Za-z])[{CLOSERS}]*"
+    rf"[\s{CLOSERS}]*(?:\((?=or\s))?(?:{LINK_WORDS}|[\s;])[\s,]*{LINK_EXTRAS}[{OPENERS}\s]*([A-Za-z])[{CLOSERS}]*"
     rf"(?=\s*(?:$|[\n.,;:!。，、；/&|{BOX_CLOSE}]|(?:and|or|both|und|oder|et|y|或|和|are|is)\b)|[\u3040-\u9fff\uac00-\ud7af])"
 )
 _CLAUSE_END = re.compile(
     rf"[\s{CLOSERS}{BOX_CLOSE}]*(?:$|[\n.,;:!?。，；：！।|՝—–\[<-]|\(|['’]\w+|şıkkı\w*|{REASON}(?!\w)|[\u3040-\u9fff\uac00-\ud7af]"
     rf"|{any_of(cues.COPULAS)}|{any_of(cues.CONFIRMS_AFTER)}|(?:ആണ്|છે|ਹੈ|වේ|da|ஆகும்|আছে|হয়)|[A-Z]\w+:|(?i:{any_of(cues.ANSWER_NOUNS)}))"
 )
+_IS_BEFORE = re.compile(rf"{any_of(cues.COPULAS)}[\s:{OPENERS}]*$", re.IGNORECASE)
 _PLACEHOLDER = re.compile(
     rf"[{CLOSERS}\s.,]*(?:where\b|stands for|being one|\(?one of|\(?the letter"
     r"|is (?:one of|the letter|a letter))",
@@ -113,7 +114,7 @@ def _direct(window: str, index: Mapping[str, int]) -> Claim | None:
     if match["run"]:
         return run_of_letters(match["run"], match.span("run"), index)
     if match["number"]:
-        return _numbered(window, match, index)
+        return Claim((match["number"],), span=match.span("number")) if match["number"] in index else None
     group = "upper" if match["upper"] else "lower"
     start, end = match.span(group)
     opened = start > 0 and window[start - 1] in "([{<«“\"'‘【（"
@@ -126,19 +127,9 @@ def _direct(window: str, index: Mapping[str, int]) -> Claim | None:
     return Claim(tuple(labels), span=(start, end), doubted=rest.lstrip(" )]}'\"").startswith("?"))
 
 
-_COUNTED = re.compile(rf"(?:{any_of(cues.OPTION_NOUNS)})\s*[#№{OPENERS}]*$", re.IGNORECASE)
-
-
-def _numbered(window: str, match: re.Match[str], index: Mapping[str, int]) -> Claim | None:
-    """Read "option 3" and "3번" as the third option; a bare number only where it is a label."""
-    number, span = match["number"], match.span("number")
-    if number in index:
-        return Claim((number,), span=span)
-    counted = _COUNTED.search(window[: span[0]]) or window[span[1] :].startswith("번")
-    if not counted:
-        return None
-    place = int(number) - 1
-    return Claim((LATIN[place] if 0 <= place < len(LATIN) else number,), span=span)
+def _ends_on(window: str, start: int, end: int) -> bool:
+    """Tell whether a window ends on "... is G"."""
+    return _IS_BEFORE.search(window[:start]) is not None and not re.search(r"\w", window[end:])
 
 
 def run_of_letters(letters: str, span: tuple[int, int], index: Mapping[str, int]) -> Claim | None:
@@ -151,6 +142,8 @@ def _more(rest: str) -> Iterator[str]:
     """Yield the letters listed behind the first: ", D", "or D", "and E"."""
     position = 0
     while (match := _MORE.match(rest, position)) is not None:
+        if match[0].lstrip().startswith("(") and not match[0].lstrip().startswith("(or"):
+            return  # "C (I and III)" names one option and what it says
         prose = match[1].islower() and match[0].lstrip()[0] not in ",/&+;"
         if prose or rejected_after(rest[match.end() :]):
             return
@@ -163,6 +156,8 @@ def _indirect(window: str) -> Claim | None:
     mentions = find_mentions(window)
     rejected = frozenset(mention.label for mention in mentions if mention.stance == "rejected")
     asserted = [place for place, m in enumerate(mentions) if m.stance in ("picked", "implied")]
+    if not asserted and mentions and mentions[-1].stance == "named" and _ends_on(window, mentions[-1].start, mentions[-1].end):
+        asserted = [len(mentions) - 1]
     if not asserted:
         return Claim((), rejected) if rejected else None
     chain = chain_before(mentions, asserted[-1])

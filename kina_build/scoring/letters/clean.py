@@ -63,9 +63,20 @@ _DROPPED = re.compile(
 )
 _WRITTEN_NEWLINE = re.compile(r"\\n(?![a-z])")
 """Matches the two characters of a newline that was escaped, not "\\nu"."""
+_TURKISH_IS = re.compile(r"(?<=\b[A-Z])['’][dt][iıuü]r\b")
+_ELIDED = re.compile(r"\b[ld]['’](?=(?:option|opzione|alternativ|affirm|énoncé|altern)\w*)", re.IGNORECASE)
+_THAT_IS = re.compile(r"\bi\.\s?e\.,?", re.IGNORECASE)
 _ALEF = re.compile(r"(?<!\w)الف(?!\w)")
 """Persian and Urdu spell out the first letter."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+_LONG_BLANK = re.compile(r"\s{9,}")
+
+
+def squeeze_blanks(text: str) -> str:
+    """Shorten long runs of blanks and empty lines: they mean nothing, and patterns would walk them again and again."""
+    return _LONG_BLANK.sub(lambda run: "\n\n" if "\n" in run[0] else " " * 8, text)
 
 
 def drop_reasoning(text: str) -> tuple[str, bool, bool]:
@@ -132,6 +143,10 @@ def plain(text: str) -> str:
         text = _unwrap_latex(text)
     if "<" in text:
         text = _TAG.sub(" ", _ANSWER_TAG.sub("\nAnswer: ", text))
+    if "'" in text or "’" in text:
+        text = _ELIDED.sub("", _TURKISH_IS.sub("", text))
+    if "i." in text.lower():
+        text = _THAT_IS.sub("namely", text)
     return _drop_markdown(text)
 
 

@@ -35,7 +35,7 @@ _ENDED = re.compile(rf"[.,!?;。，！？；…][\s{CLOSERS}]*$")
 _NO_LEAD = re.compile(
     r"\W*(?:let['’]?s|let me|let us|now|first|next|consider|look|why|options?|choices|here (?:are|is)|given|question|"
     r"note|step|to begin|start|go(?:ing)?|evaluat\w+|analy[sz]\w+|examin\w+|compare|recall|tempting|distractors?|"
-    r"rejected|eliminat\w+|exclud\w+|incorrect|wrong|which|what|best regards|sincerely|选项|逐项|分析)\b"
+    r"rejected|eliminat\w+|exclud\w+|incorrect|wrong|which (?:of|one|option|statement)|what|best regards|sincerely|选项|逐项|分析)\b"
     r"|.*\b(?:options|choices|statements|candidates|answers) (?:are|one by one|in turn|given|below)\b",
     re.IGNORECASE,
 )
@@ -43,7 +43,7 @@ _NOT_IT = re.compile(r"\b(?:not|isn['’]t|cannot be|incorrect|wrong|eliminated?
 _HEDGE = any_of(
     listed(
         r"""
-        clearly · definitely · probably · presumably · tentatively · likely · most likely · certainly · obviously · maybe ·
+        no · wait · actually · rather · must be · it must be · clearly · definitely · probably · presumably · tentatively · likely · most likely · certainly · obviously · maybe ·
         perhaps · hmm+ · hence · so · thus · therefore · yes · conclusion · result · answer · by elimination ·
         all things considered · on balance · overall · i'?d say · i say · i guess · i think · i believe · in short ·
         finally · namely · this is · it'?s · it is · that is · i\.e\. · скорее всего · вероятно · думаю · наверное ·
@@ -64,7 +64,7 @@ _LAST_CLAUSE = re.compile(
     rf"(?:(?:^|[.;:!?…→⟹⇒⟶\n]|=>|[-–—](?=\s))\s*(?:(?i:{_HEDGE})[\s,:…]*){{0,3}}{_NOUN}?"
     rf"|[,(]\s*(?:(?:(?i:{_HEDGE})[\s,:]+){{1,3}}{_NOUN}?|{_NOUN})|\s(?=[(]))" + _LAST_SIGN
 )
-_LONE = re.compile(r"(?<!not )(?<!\w)[A-Z]\W{0,3}$")
+_LONE = re.compile(r"(?<![Nn]ot )(?<!\w)[A-Z]\W{0,3}$")
 CLAUSE_REACH = 90
 """Characters at the end that are searched for a last clause which is the letter."""
 
@@ -75,7 +75,9 @@ def read_last_clause(text: str) -> Claim | None:
     offset = max(0, len(stripped) - CLAUSE_REACH)
     tail = stripped[offset:]
     for match in _LAST_CLAUSE.finditer(tail):
-        if _LONE.search(tail[: match.start()].rstrip(" ,;")) and not tail[match.start() : match.start() + 1] in "→⟹⇒":
+        opening = tail[match.start() : match.start("sign")]
+        plainly = not re.search(r"[^\W_]|[→⟹⇒⟶?]", opening)
+        if plainly and _LONE.search(tail[: match.start()].rstrip(" ,;")):
             return None
         if offset and match.start() == 0 and match[0][:1].isalnum():
             continue

@@ -32,7 +32,7 @@ OPTION_NOUNS = listed(
     alternativa · lettre · letra · lettera · buchstabe · möglichkeit · aussage · optie · alternativ ·
     alternativet · alternatief · вариант · варіант · буква · пункт · opcja · możnosť · možnost ·
     seçenek · şık · şıkkı · pilihan · opsi · huruf · lựa chọn · phương án · επιλογή · varianta ·
-    vaihtoehto · chaguo · آپشن · గుర్తు · ఎంపిక · ఆప్షన్ · ಆಯ್ಕೆ · ഓപ്ഷൻ · ვარიანტი · አማራጭ · տարբերակ\w{0,2} · сонголт ·
+    vaihtoehto · vaihtoehdon · chaguo · گزینهی · آپشن · గుర్తు · ఎంపిక · ఆప్షన్ · ಆಯ್ಕೆ · ഓപ്ഷൻ · ვარიანტი · አማራጭ · տարբերակ\w{0,2} · сонголт ·
     válasz · proposition · proposición · afirmación · afirmação · affermazione · affirmation · bewering ·
     утверждение · твердження · твърдение · stwierdzenie · zdanie · tvrzení · tvrdenie · állítás · ifade ·
     pernyataan · phát biểu · πρόταση · العبارة · عبارت · טענה · कथन · 陈述 · 说法 · 項 · 项 · 記述 ·
@@ -52,16 +52,28 @@ RIGHT = listed(
     helyes · oikea · sahihi · صحيحة? · الصحيحة? · درست · صحیح · נכונה · נכון · הנכונה · सही · সঠিক ·
     சரியான · సరైన · ಸರಿಯಾದ · ശരിയായ · ਸਹੀ · સાચો · නිවැරදි · სწორი · სწორია · ትክክለኛው · ትክክለኛ · ճիշտ ·
     зөв · тачан · тачна · исправан · točn\w{1,2} · pravi\w{0,3} · zutreffend\w{0,2} · richtige[rsnm] ·
-    korrekte[rsnm] · riktige · rätta · صحیح · duurs\w · дұрыс · to‘g‘ri · tamang · cywir · ĝusta · zuzena · 正确 · 正確 · 正しい · 正解 · 最佳 · 符合 · 适合 · 適切 · 옳 · 맞 · 정답 · ถูก · ถูกต้อง
+    korrekte[rsnm] · riktige · rätta · صحیح · duurs\w · дұрыс · to‘g‘ri · tamang · cywir · ĝusta · zuzena · 正确 · 正確 · 正しい · 正解 · 最佳 · 符合 · 适合 · 適切 · 옳 · 맞 · 올바른 · 정답 · ถูก · ถูกต้อง
     """
 )
 """Words that confirm an option."""
+
+SUBJECTS = listed(
+    r"""
+    which · it · exception · odd one out · intruder · winner · key · claim · claims · statement · sentence · item ·
+    interpretation · explanation · description · assertion · pairing · remaining · one that · option that · choice that ·
+    falsch · nicht zutreffend · unzutreffend · nicht richtig · intrus · incorrect[ao] · fals[ao] · fausse · errad[ao] ·
+    incorret[ao] · errat[ao] · sbagliat[ao] · quella · неверн\w{0,3} · неправильн\w{0,3} · ложн\w{0,3} · невірн\w{0,3} · лишн\w{0,3} ·
+    błędn\w{0,2} · fałszyw\w{0,2} · yanlış · sai · salah · onjuist · fel · feil · forkert · virheellinen · λανθασμένη · λάθος ·
+    hibás · hamis · nesprávn\w · 的 · もの · こと · のは · 것은 · 것 · 올바른 · خاطئة? · غلط · نادرست · गलत · ভুল · ผิด · שגוי\w{0,2} · לא נכון
+    """
+)
+"""What may be the subject of a sentence that names the option looked for, also of "which is NOT" questions."""
 
 COPULAS = listed(
     r"""
     is · are · was · be · would be · must be · should be · has to be · appears to be · seems to be ·
     ist · lautet · wäre · est · serait · es · sería · seria · sarebbe · é · è · is dus · är · er · to · és · je · је · az · jest ·
-    jest · je · это · є · това е · е · là · adalah · ialah · είναι · este · on · ni · ay · هي · هو ·
+    jest · je · это · є · това е · е · là · adalah · ialah · είναι · este · on · ni · ay · هي · هو · является · olarak ·
     است · היא · הוא · है · ہے · ነው · է՝? · yw · estas · est · da · ay · হল · হলো · olan · olmalı · 是 · 为 · 為 · 应为 · 應為 · は · が · 은 · 는 ·
     이 · คือ · ได้แก่
     """
@@ -86,7 +98,7 @@ PICKS = listed(
     επιλέγω · aleg · választom · valitsen · nachagua · أختار · اختر · انتخاب · בוחר · चुनता हूँ · recommend · prefer · mark · circle · vote is for · tick · entscheide mich für · tippe auf ·
     tippe aber auf · glaube,? es ist · je dirais · choisir · il faut choisir · je pense que c'est · diría que es · diría ·
     direi · penso sia · acho que é · diria · myślę,? że · ik denk dat het · sanırım · думаю,? что · думаю · gok ·
-    i suspect · says · предполагаю · εκλέγω · 选择 ·
+    i suspect · key (?:presumably |probably )?says · предполагаю · εκλέγω · 选择 ·
     選擇 · 选 · 選 · เลือก · 선택
     """
 )
@@ -99,7 +111,8 @@ LEADS_TO = listed(
     down to · corresponds? to · supports? · favou?rs? · indicates? · suggests? · gives? · implies ·
     but · matches · yields? · means · is therefore · is thus · is hence · am at · now ·
     actually · we have · we get · we obtain · we find · we arrive at · i\.e\.,? · leaves us with · comes down to · points? towards? · bleibt(?: nur)? · queda · solo queda · resta ·
-    reste que · il ne reste que · rimane · sobra · остаётся · остается · zostaje · pozostaje · kalan · remains only · → · ⟹ · ⇒ · 即 · 即为 · namely · by elimination · in favou?r of · decides for · comes? down to · i mean · make that · make it · change (?:it |my answer )?to · changed to · instead ·
+    reste que · il ne reste que · rimane · sobra · остаётся · остается · zostaje · pozostaje · kalan · remains only · → · ⟹ · ⇒ · 即 · 即为 · namely · by elimination · in favou?r of · decides for · comes? down to · i mean · make that · make it · change (?:it |my answer )?to · changed to · changed? (?:it|that|my answer|my mind) to · only · just · yaitu · yakni · artinya · c'est-à-dire · correspond à ·
+    entspricht · corresponde a · соответствует · instead ·
     correction · also · sondern · donc · c'est · mais · entonces · sino · logo · mas · quindi · ma ·
     dus · значит · итак · поэтому · а · więc · lecz · yani · jadi · maka · vậy · 所以 · 因此 · 而是 ·
     故 · 应该是 · 应为 · 是 · 为 · よって · したがって · つまり · 따라서 · ดังนั้น · إذن · بل · لذلك ·
@@ -111,7 +124,8 @@ LEADS_TO = listed(
 CONFIRMS_AFTER = listed(
     r"""
     the (?:\w+ ){0,2}(?:correct|right|best|answer|winner) · matches · fits · holds · works · survives ·
-    remains · wins · stands · applies · satisfies · agrees · follows · it is · is it ·
+    remains · wins · stands · applies · satisfies · agrees · follows · zu(?=[.!]) · qui convient · must be (?:the )?(?:\w+ )?(?:answer|one|right|correct|choice) ·
+    it is · is it ·
     should be selected · should be chosen · it must be · is the (?:only|exception|odd|intruder|best|closest|most)\b ·
     (?:is|seems|looks|appears|would be)(?: to be)? (?:the )?(?:most|best|better|more) (?:\w+ )?(?:supported|plausible|likely|fitting|accurate|appropriate|suitable|answer|choice|option|match) ·
     the (?:only|most|best|closest) · is better · would be the (?:answer|choice) · says so · seems right ·

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from heapq import nlargest
 from typing import Literal
 
 from kina_build.scoring.letters import cues, denials
@@ -30,13 +32,13 @@ SENTENCE = 70
 OPTION_REACH = 30
 """Characters before "correct" in which the word for an option may begin."""
 
-LAST_CUES = 64
+LAST_CUES = 24
 """Cues read at most: in a reply that announces its answer more often, the last ones count."""
 
 HEADINGS = listed(
     """
     choice · option · letter · selection · pick · prediction · label · selected · final · result ·
-    solution · conclusion · response · verdict · correct · ans · opción · wahl · choix
+    solution · conclusion · response · verdict · correct · true · ans · opción · wahl · choix
     """
 )
 """Words that declare only as a key of JSON, or at the start of a line before a colon."""
@@ -111,7 +113,11 @@ class Declaration:
 Kind = Literal["noun", "key", "pick", "box"]
 
 
-@dataclass(frozen=True, order=True)
+Place = tuple[int, int, Kind]
+"""The fields of a Head: cheaper than one, as a reply may hold thousands."""
+
+
+@dataclass(frozen=True)
 class Head:
     """The words of a declaration, up to what joins them to a letter."""
 
@@ -120,37 +126,41 @@ class Head:
     kind: Kind
 
 
-def find_declarations(text: str, start: int = 0) -> list[Declaration]:
+@lru_cache(maxsize=4)
+def find_declarations(text: str, start: int = 0) -> tuple[Declaration, ...]:
     """List the explicit declarations of a text from a place on; of very many, the last LAST_CUES."""
-    heads = sorted(set(_heads(text, start)))[-LAST_CUES:]
-    return [declaration for head in heads if (declaration := _declaration(text, head)) is not None]
+    heads = sorted(nlargest(LAST_CUES, set(_heads(text, start))))
+    found = (_declaration(text, Head(*head)) for head in heads)
+    return tuple(declaration for declaration in found if declaration is not None)
 
 
-def _heads(text: str, start: int) -> Iterator[Head]:
+def _heads(text: str, start: int) -> Iterator[Place]:
     for begin, end in _NOUNS.spans(text, start):
-        yield Head(begin, end, "noun")
+        yield (begin, end, "noun")
     for begin, end in sorted(_RIGHT.spans(text, start))[-LAST_CUES:]:
         yield from _option_heads(text, start, begin, end)
     for match in _KEY.finditer(text, start):
-        yield Head(match.start(), match.end(), "key")
+        yield (match.start(), match.end(), "key")
     for begin, end in _PICKS.spans(text, start):
+        if text[begin - 1 : begin] in tuple("-–—"):
+            continue  # a name such as Niemann–Pick
         that = _THAT.match(text, end)
-        yield Head(begin, that.end() if that else end, "pick")
+        yield (begin, that.end() if that else end, "pick")
     place = text.find(BOX_OPEN, start)
     while place >= 0:
-        yield Head(place, place + 1, "box")
+        yield (place, place + 1, "box")
         place = text.find(BOX_OPEN, place + 1)
 
 
-def _option_heads(text: str, floor: int, begin: int, end: int) -> Iterator[Head]:
+def _option_heads(text: str, floor: int, begin: int, end: int) -> Iterator[Place]:
     """Yield "correct option" and "opción correcta" around a word of RIGHT."""
     behind = _OPTION_BEHIND.match(text, end)
     if behind:
-        yield Head(begin, behind.end(), "noun")
+        yield (begin, behind.end(), "noun")
     first = max(floor, begin - OPTION_REACH)
     before = _OPTION_BEFORE.search(text[first:begin])
     if before:
-        yield Head(first + before.start(), end, "noun")
+        yield (first + before.start(), end, "noun")
 
 
 def _declaration(text: str, head: Head) -> Declaration | None:
@@ -166,6 +176,8 @@ def _declaration(text: str, head: Head) -> Declaration | None:
             end, strict, negated = link.end(), False, _NEGATED.occurs(link[0])
         elif (bare := _BARE.match(text, end) or _dotted(text, head.start, end)) is not None:
             end, bare_head = bare.end(), "\n" not in bare[0]
+        elif next_sign:
+            bare_head = True
         else:
             return None
     window, offset = _window(text, end)
@@ -199,7 +211,8 @@ def _is_supposed(text: str, head: Head) -> bool:
     superseded = _SUPERSEDED.last_end(before + text[head.start : head.end])
     if superseded is not None and _TURNED.search(before, min(superseded, len(before))) is None:
         return True
-    if head.kind == "pick" and (_OTHERS.occurs(before) or _choosing(text, head)):
+    picks = head.kind == "pick" or text[head.start : head.end] in ("选", "選", "选择", "選擇")
+    if picks and (_OTHERS.occurs(before) or _choosing(text, head)):
         return True
     end = _SUPPOSES.first_end(before)
     return end is not None and _TURNED.search(before, end) is None

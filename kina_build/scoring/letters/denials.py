@@ -55,7 +55,7 @@ REJECTS_AFTER_ALONE = listed(
 
 TURNS = listed(
     r"""
-    so · but · hence · thus · therefore · leaving · leaves · it is · it's · instead · rather, · 而是 ·
+    so · but · остаётся · остается · queda · resta · reste · bleibt · zostaje · only · hence · thus · therefore · leaving · leaves · it is · it's · instead · rather, · 而是 ·
     应是 · 所以 · 因此 · sondern · mais · sino · mas · ma · а · lecz · but rather · tapi · then ·
     melainkan · mà là · بل · なく · 아니라 · แต่ · bensì · aber · donc · → · ->
     """
@@ -96,7 +96,7 @@ OTHERS = listed(
 
 CONDITIONAL = listed(
     r"""
-    would · wouldn['’]t · might · could · wäre · würde · serait · sería · seria · sarebbe · бы · byłby ·
+    would · \w{1,4}['’]d · wouldn['’]t · might · could · wäre · würde · serait · sería · seria · sarebbe · бы · byłby ·
     byłaby · byłoby · olurdu · akan · thì · skulle · zou · olisi · volna · lenne · ar fi · bi bil\w · by byl\w* ·
     则 · 則 · となる · になる · 였을
     """
@@ -105,7 +105,7 @@ CONDITIONAL = listed(
 
 CONDITIONS = listed(
     r"""
-    if · were · had · suppose · supposing · unless · wenn · falls · si · se · если · якби · gdyby · kdyby ·
+    if · suppose · supposing · unless · wenn · falls · si · se · если · якби · gdyby · kdyby ·
     ha · jika · seandainya · nếu · om · als · jos · dacă · 如果 · 假如 · 若 · もし · 만약 · ถ้า · لو · اگر · यदि ·
     অলে · אם · εάν · αν
     """
@@ -156,7 +156,7 @@ NAMED_WITH_LETTERS = listed(
 REASONS = listed(
     r"""
     because · since · as · for · by · due · given · from · based · while · whereas · which · that · is ·
-    was · are · and · or · but · not · rather · instead · with · weil · da · denn · car · parce ·
+    was · are · and · or · but · not · rather · instead · with · the · weil · da · denn · car · parce ·
     porque · pues · perché · omdat · потому · так · ponieważ · çünkü · karena · vì · on · matches ·
     fits · holds · works · would · seems · looks · should · must · it · in · over · than · however ·
     though · although · if · when · so · then · therefore · where · has · states · says · correct ·

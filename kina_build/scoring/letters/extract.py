@@ -13,10 +13,11 @@ from typing import Literal
 
 from kina_build.scoring.letters import denials, prose
 from kina_build.scoring.letters.claims import Claim, read_claim
-from kina_build.scoring.letters.clean import drop_reasoning, is_disguised, plain, split_run_on
+from kina_build.scoring.letters.clean import drop_reasoning, is_disguised, plain, split_run_on, squeeze_blanks
 from kina_build.scoring.letters.closing import read_last_clause, read_lead_in, read_own_line
 from kina_build.scoring.letters.declarations import Declaration, find_declarations
 from kina_build.scoring.letters.labels import AMBIGUOUS, label_index, labels
+from kina_build.scoring.letters.numbers import letter_numbers
 from kina_build.scoring.letters.optiontext import conclude_option, name_option, unwrap_maths
 from kina_build.scoring.letters.patterns import CLOSERS, OPENERS, Cues, any_of
 from kina_build.scoring.letters.structured import read_ratings
@@ -39,6 +40,9 @@ LetterStatus = Literal[
 
 TAIL = 300
 """Characters at the end that are read first; what is declared there need not be looked for before."""
+
+FIRST_READ, LAST_READ = 2_000, 8_000
+"""Characters read at the start and at the end of a reply that is longer: answers stand there."""
 
 _SAYS_SOMETHING = re.compile(r"[\w?\ue100-\ue113-]")
 _REFUSED = Cues(denials.REFUSALS)
@@ -97,10 +101,10 @@ def extract_letter(
         reasoning: what the server returned apart from the reply; never read as an answer.
         finish_reason: what the endpoint says of the end; "length" means that the reply was cut off.
     """
-    text, had_reasoning, unclosed = drop_reasoning(response)
+    text, had_reasoning, unclosed = drop_reasoning(squeeze_blanks(response))
     index = label_index(n_options)
     head, cut = split_run_on(text)
-    reading = Reading(plain(unwrap_maths(head)), index, options, is_disguised(response))
+    reading = Reading(_cleaned(head, n_options), index, options, is_disguised(response))
     if not _SAYS_SOMETHING.search(reading.text) and not _SAYS_SOMETHING.search(text):
         if unclosed:
             return Extraction(None, "truncated", "reasoning")
@@ -109,9 +113,15 @@ def extract_letter(
     result = _read(reading, cut_off=finish_reason == "length")
     if cut and result.status in ("unreadable", "truncated", "refused"):
         # what was cut may be the question restated before an answer
-        whole = _read(replace(reading, text=plain(unwrap_maths(text))), cut_off=finish_reason == "length")
+        whole = _read(replace(reading, text=_cleaned(text, n_options)), cut_off=finish_reason == "length")
         return whole if whole.status == "ok" else result
     return result
+
+
+def _cleaned(text: str, n_options: int) -> str:
+    if len(text) > FIRST_READ + LAST_READ:
+        text = f"{text[:FIRST_READ]}\n\n{text[-LAST_READ:]}"
+    return letter_numbers(plain(unwrap_maths(text)), n_options)
 
 
 def _read(reading: Reading, *, cut_off: bool) -> Extraction:
@@ -121,7 +131,7 @@ def _read(reading: Reading, *, cut_off: bool) -> Extraction:
         or _rated(reading)
         or _declared(reading, find_declarations(reading.text))
         or _own_line(reading, cut_off=cut_off)
-        or _leading(reading)
+        or _leading(reading, cut_off=cut_off)
         or (None if cut_off else _last_clause(reading))
         or (None if cut_off else _in_prose(reading))
         or (None if cut_off else _in_words_at_the_end(reading))
@@ -156,7 +166,7 @@ def _rated(reading: Reading) -> Extraction | None:
     return _result(reading, claim.labels, "ratings", claim.span)
 
 
-def _declared(reading: Reading, declarations: list[Declaration]) -> Extraction | None:
+def _declared(reading: Reading, declarations: Sequence[Declaration]) -> Extraction | None:
     """Follow the last declaration that names something, unless it is taken back later."""
     rejected: set[str] = set()
     for place in range(len(declarations) - 1, -1, -1):
@@ -185,7 +195,7 @@ def _is_last(text: str, claim: Claim) -> bool:
     return not re.search(r"\w", text[claim.span[1] :])
 
 
-def _contradicted(reading: Reading, before: list[Declaration], last: Declaration, claim: Claim) -> bool:
+def _contradicted(reading: Reading, before: Sequence[Declaration], last: Declaration, claim: Claim) -> bool:
     """Tell whether another letter was declared right before, with no reasoning between."""
     for declaration in reversed(before):
         earlier = None if declaration.supposed else read_claim(declaration, reading.index)
@@ -213,7 +223,10 @@ def _in_words(reading: Reading, declaration: Declaration) -> Extraction | None:
 def _corrected(reading: Reading, claim: Claim) -> Extraction | None:
     correction = prose.find_correction(reading.text, claim.span[1])
     if correction is None:
-        return None
+        closing = read_last_clause(reading.text) if prose.takes_back(reading.text[claim.span[1] :]) else None
+        if closing is None or closing.span[0] <= claim.span[1]:
+            return None
+        return _result(reading, closing.labels, "correction", closing.span)
     return _result(reading, (correction.label,), "correction", (correction.start, correction.end))
 
 
@@ -229,12 +242,14 @@ def _last_clause(reading: Reading) -> Extraction | None:
     return None if claim is None else _result(reading, claim.labels, "last clause", claim.span)
 
 
-def _leading(reading: Reading) -> Extraction | None:
+def _leading(reading: Reading, *, cut_off: bool) -> Extraction | None:
     if reading.options:
         place = name_option(reading.text, reading.options, whole=True)
         if place is not None:
             return Extraction(labels(len(reading.index))[place], "ok", "option text", (0, len(reading.text)))
     claim = prose.read_leading(reading.text)
+    if claim is not None and cut_off and "\n" not in reading.text[claim.span[1] :].strip():
+        return None  # the line that the letter opens was not finished
     return None if claim is None else _result(reading, claim.labels, "leading letter", claim.span)
 
 

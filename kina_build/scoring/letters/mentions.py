@@ -21,7 +21,7 @@ BEFORE, AFTER = 70, 48
 LINK_REACH = 40
 """Characters that may stand between two members of a list."""
 
-LAST_MENTIONS = 64
+LAST_MENTIONS = 40
 """Mentions weighed at most: in a text that names more letters, the last ones."""
 
 MARKS = (
@@ -66,7 +66,7 @@ _BINOMIAL = re.compile(r"\.\s[a-z]{3,}\s[a-z]")
 _AROUND = rf"[\s{CLOSERS},:：\-–—]*(?:\([^()\n]{{1,40}}\)\s*)?"
 _GLUE = rf"[\s:：,，;\-–—>→=.{OPENERS}]*"
 _FILLER = (
-    rf"(?:{any_of((*cues.OPTION_NOUNS, 'the', 'a', 'la', 'el', 'o', 'die', 'der', 'de', 'das', 'that', 'az', 'η', 'το'))}\s*)"
+    rf"(?:{any_of((*cues.OPTION_NOUNS, 'the', 'a', 'la', 'el', 'o', 'die', 'der', 'de', 'das', 'that', 'az', 'η', 'το', 'most likely', 'probably', 'likely', 'clearly'))}\s*)"
 )
 _UP_TO_HERE = rf"{_GLUE}{_FILLER}{{0,3}}{_GLUE}$"
 
@@ -78,6 +78,17 @@ _OPTION = Cues(cues.OPTION_NOUNS, tail=rf"\s*[{OPENERS}]?\s*$")
 _PICKS = Cues(cues.PICKS, tail=_UP_TO_HERE)
 _RIGHT = Cues(cues.RIGHT, tail=rf"[^.!?。]{{0,40}}?{any_of(cues.COPULAS)}{_UP_TO_HERE}")
 _LEADS = Cues(cues.LEADS_TO, tail=_UP_TO_HERE)
+_JOINED = rf"(?:[^.!?。]{{0,70}}?{any_of(cues.COPULAS)}|[^.!?。]{{0,20}}?\s{any_of(cues.OPTION_NOUNS)}){_UP_TO_HERE}"
+_NAMES = Cues((*cues.SUBJECTS, *cues.OPTION_NOUNS), tail=_JOINED)
+_IS_OPTION = re.compile(
+    rf"{any_of(cues.COPULAS)}{_GLUE}(?:(?:the|la|l['’])\s*)?(?:the one (?:in|under)\s+)?{any_of(cues.OPTION_NOUNS)}\s*[{OPENERS}]*$"
+    rf"|\b(?:pairing|one|order|combination) (?:in|under|of)\s*(?:{any_of(cues.OPTION_NOUNS)})?\s*[{OPENERS}]*$",
+    re.IGNORECASE,
+)
+_NEGATED_IS = re.compile(rf"{any_of(cues.NOT_COPULAS)}{_UP_TO_HERE}", re.IGNORECASE)
+_ODD_AFTER = re.compile(
+    rf"{_AROUND}(?:is|was|would be) the (?:only|one|exception|odd|intruder|false|incorrect|untrue)\b(?!.{{0,20}}\b(?:eliminat|rule|exclud))", re.IGNORECASE
+)
 _CONFIRMS = re.compile(rf"{_AROUND}{_FILLER}?{any_of(cues.CONFIRMS_AFTER)}", re.IGNORECASE)
 _REJECTS = Cues(denials.REJECTS_BEFORE)
 _PASSES_OVER = Cues(denials.PASSES_OVER, tail=rf"\s+{_FILLER}{{0,2}}[{OPENERS}]*$")
@@ -183,9 +194,12 @@ def _stance(text: str, match: re.Match[str], floor: int, previous: Mention | Non
     verdict = _verdict(text, match, after)
     if verdict is not None:
         return verdict
+    if _ODD_AFTER.match(after):
+        return "picked"
     inherits = linked and previous is not None and previous.stance == "rejected"
     before = _clause(text, match.start(), max(floor, previous.end if previous else floor))
-    if inherits or rejected_after(after) or _rejected_before(before):
+    named = not rejected_after(after) and _names(before)
+    if inherits or rejected_after(after) or (not named and _rejected_before(before)):
         return "rejected"
     if after.lstrip().startswith("?") or _supposed(_clause(text, match.start(), floor), after):
         return "supposed"
@@ -196,7 +210,12 @@ def _stance(text: str, match: re.Match[str], floor: int, previous: Mention | Non
         return "supposed"
     if confirmed or _PICKS.occurs(before) or _RIGHT.occurs(before):
         return "picked"
-    return "implied" if _LEADS.occurs(before) else "named"
+    return "implied" if named or _LEADS.occurs(before) or _IS_OPTION.search(before) else "named"
+
+
+def _names(before: str) -> bool:
+    """Tell whether a clause says which option is the one: "the statement that is not true is"."""
+    return _NAMES.occurs(before) and not _NEGATED_IS.search(before)
 
 
 def _verdict(text: str, match: re.Match[str], after: str) -> Stance | None:
@@ -209,7 +228,7 @@ def _verdict(text: str, match: re.Match[str], after: str) -> Stance | None:
 
 
 def _rejected_before(clause: str) -> bool:
-    if _PASSES_OVER.occurs(clause):
+    if _PASSES_OVER.occurs(clause) and not _LEADS.occurs(clause):
         return True
     end = _REJECTS.last_end(clause)
     return end is not None and not _TURN.occurs(clause[end:])

@@ -82,15 +82,18 @@ def conclude_option(text: str, options: Sequence[str]) -> int | None:
     if not sentences:
         return None
     clauses = re.split(r";\s+|:\s+", sentences[-1])
-    said = fold_numbers(fold_option(clauses[-1]).casefold()).strip(_EDGE)
+    said = fold_numbers(fold_option(clauses[-1]).casefold()).rstrip(" .!?。！？\"'“”*`$\ue001").lstrip(_EDGE)
     if _DENIED.search(clauses[-1]) or (" or " in f" {said} " and len(said) < 80):
         return None
     texts = _option_texts(tuple(options))
     ends = [place for place, option in enumerate(texts) if option and _ends_on(option, said)]
     longest = max((len(texts[place]) for place in ends), default=0)
     best = [place for place in ends if len(texts[place]) == longest]
-    others = [q for q, option in enumerate(texts) if option and q not in ends and _stands_in(option, said)]
-    return best[0] if len(best) == 1 and not others else None
+    if len(best) != 1:
+        return None
+    before = said[: len(said) - len(texts[best[0]])]
+    others = [place for place, option in enumerate(texts) if place != best[0] and option and _stands_in(option, before)]
+    return None if others else best[0]
 
 
 def _ends_on(option: str, said: str) -> bool:

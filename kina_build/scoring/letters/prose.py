@@ -27,6 +27,7 @@ RIVAL_REACH = 60
 """Characters between two letters that are confirmed alike, so that neither is the choice."""
 
 _CORRECTION = Cues(denials.CORRECTIONS)
+_TAKES_BACK = re.compile(rf"[\s{CLOSERS}.,;:!?…—–-]*{any_of((*denials.CORRECTIONS, 'hold on', 'moment', 'espera'))}", re.IGNORECASE)
 _TURNS = Cues((*denials.TURNS, "now", "however", "so"))
 _LEADS_BACK = any_of((*cues.LEADS_TO, *cues.OPTION_NOUNS, "should", "the", "answer", "i", "choose", "pick"))
 _CORRECTED_TO = Cues(
@@ -38,6 +39,7 @@ _LEADING = re.compile(
     rf"(?P<sign>[A-Z])[{CLOSERS}]*"
     r"(?=\s*(?:$|\n(?!\s+[a-z])|[.,:;!?)）。，：]|[–—]\s)|\s-\s|\s(?:because|since|as|for|or|&|由于|因为)\b|\s*/\s*[A-Z]\b)"
 )
+_SMALL_LEADING = re.compile(r"\(?(?P<sign>[a-z])\)\s(?!.*\b[a-z]\)\s)")
 _ROMAN = re.compile(r"\s*(?:,|and|&|und|et|y)\s+(?:II|III|IV|V)\b")
 _LISTED = re.compile(r"[\s(\[]*A\W{1,4}B\W{1,4}C\b")
 _HEADERS = re.compile(
@@ -48,6 +50,11 @@ _CLAUSE_END = re.compile(
 )
 _SMALL = re.compile(r"[\s:,-](?P<sign>[a-z])")
 _LEADS_TO_SMALL = Cues((*cues.LEADS_TO, *cues.PICKS, "its"), tail="$")
+
+
+def takes_back(text: str) -> bool:
+    """Tell whether a writer starts over right behind an answer: "Hmm, ..."."""
+    return _TAKES_BACK.match(text) is not None
 
 
 def find_correction(text: str, start: int) -> Mention | None:
@@ -64,6 +71,10 @@ def find_correction(text: str, start: int) -> Mention | None:
 def read_leading(text: str) -> Claim | None:
     """Take a letter the reply begins with, unless it lists the options or takes it back."""
     match = _LEADING.match(text)
+    small = _SMALL_LEADING.match(text.lstrip())
+    if small is not None and len(_HEADERS.findall(text)) < 2:
+        start = len(text) - len(text.lstrip()) + small.start("sign")
+        return Claim((small["sign"].upper(),), span=(start, start + 1))
     if match is None or _LISTED.match(text) or len(_HEADERS.findall(text)) > 1:
         return None
     start, end = match.span("sign")
@@ -102,7 +113,9 @@ def read_prose(text: str, index: Mapping[str, int]) -> Claim | None:
 
 def _rivals(text: str, before: list[Mention], chosen: Mention) -> list[Mention]:
     """Return the mention before, if it was confirmed just like the chosen one and is not taken back."""
-    if not before or before[-1].stance != chosen.stance or before[-1].label == chosen.label:
+    if not before or before[-1].stance != chosen.stance:
+        return []
+    if chosen.label in {mention.label for mention in chain_before(before, len(before) - 1)}:
         return []
     between = text[before[-1].end : chosen.start]
     calm = len(between) <= RIVAL_REACH and not _CORRECTION.occurs(between) and not _TURNS.occurs(between)
