@@ -28,10 +28,10 @@ FILLERS = (
     *cues.ANSWER_NOUNS,
     *listed(
         """
-        the · la · le · el · die · der · das · de · az · η · το · у · les · os · most · very · likely · probably · definitely ·
-        clearly · certainly · therefore · thus · hence · is · be · indeed · simply · just · und · also ·
-        donc · then · both · so · i think · it is · it's · i choose · i pick · given · obviously ·
-        still · now · again · must · would
+        the · la · le · el · die · der · das · de · az · η · το · у · les · os · most · very · likely ·
+        probably · definitely · clearly · certainly · therefore · thus · hence · is · be · indeed · simply ·
+        just · und · also · donc · then · both · so · i think · it is · it's · i choose · i pick · given ·
+        obviously · still · now · again · must · would
         """
     ),
 )
@@ -156,7 +156,12 @@ def _indirect(window: str) -> Claim | None:
     mentions = find_mentions(window)
     rejected = frozenset(mention.label for mention in mentions if mention.stance == "rejected")
     asserted = [place for place, m in enumerate(mentions) if m.stance in ("picked", "implied")]
-    if not asserted and mentions and mentions[-1].stance == "named" and _ends_on(window, mentions[-1].start, mentions[-1].end):
+    if (
+        not asserted
+        and mentions
+        and mentions[-1].stance == "named"
+        and _ends_on(window, mentions[-1].start, mentions[-1].end)
+    ):
         asserted = [len(mentions) - 1]
     if not asserted:
         return Claim((), rejected) if rejected else None

@@ -39,18 +39,22 @@ _NO_LEAD = re.compile(
     r"|.*\b(?:options|choices|statements|candidates|answers) (?:are|one by one|in turn|given|below)\b",
     re.IGNORECASE,
 )
-_NOT_IT = re.compile(r"\b(?:not|isn['’]t|cannot be|incorrect|wrong|eliminated?|ruled out|rejected?|options are|choices are|options?|choices?)\s*(?:is|are)?\s*[:：]?$", re.IGNORECASE)
+_NOT_IT = re.compile(
+    r"\b(?:not|isn['’]t|cannot be|incorrect|wrong|eliminated?|ruled out|rejected?|options are|choices are|options?|choices?)\s*(?:is|are)?\s*[:：]?$",
+    re.IGNORECASE,
+)
 _HEDGE = any_of(
     listed(
         r"""
-        no · wait · actually · rather · must be · it must be · clearly · definitely · probably · presumably · tentatively · likely · most likely · certainly · obviously · maybe ·
-        perhaps · hmm+ · hence · so · thus · therefore · yes · conclusion · result · answer · by elimination ·
-        all things considered · on balance · overall · i'?d say · i say · i guess · i think · i believe · in short ·
-        finally · namely · this is · it'?s · it is · that is · i\.e\. · скорее всего · вероятно · думаю · наверное ·
-        sanırım · muhtemelen · myślę,? że · chyba · prawdopodobnie · wahrscheinlich · vermutlich · also · probablement ·
-        sans doute · donc · probablemente · quizás · provavelmente · probabilmente · forse · おそらく · たぶん · 아마도 · 아마 ·
-        可能是 · 大概是 · 应该是 · 所以 · 因此 · 故 · 即 · vậy · có lẽ · mungkin · jadi · mais probable · troligen · antagligen ·
-        waarschijnlijk · dus · talán · ehkä
+        no · wait · actually · rather · must be · it must be · clearly · definitely · probably ·
+        presumably · tentatively · likely · most likely · certainly · obviously · maybe · perhaps · hmm+ ·
+        hence · so · thus · therefore · yes · conclusion · result · answer · by elimination ·
+        all things considered · on balance · overall · i'?d say · i say · i guess · i think · i believe ·
+        in short · finally · namely · this is · it'?s · it is · that is · i\.e\. · скорее всего · вероятно ·
+        думаю · наверное · sanırım · muhtemelen · myślę,? że · chyba · prawdopodobnie · wahrscheinlich ·
+        vermutlich · also · probablement · sans doute · donc · probablemente · quizás · provavelmente ·
+        probabilmente · forse · おそらく · たぶん · 아마도 · 아마 · 可能是 · 大概是 · 应该是 · 所以 · 因此 · 故 · 即 · vậy · có lẽ ·
+        mungkin · jadi · mais probable · troligen · antagligen · waarschijnlijk · dus · talán · ehkä
         """
     )
 )
@@ -119,7 +123,9 @@ def _opens(match: re.Match[str]) -> bool:
     sign, behind = match["sign"], match.string[match.end("sign") :]
     if sign.islower() and not (match["open"] or behind[:1] in ").:"):
         return False
-    return behind[:1] in f".:：、．{CLOSERS}" or not is_a_word(match.string, sign, match.start("sign"), match.end("sign"))
+    return behind[:1] in f".:：、．{CLOSERS}" or not is_a_word(
+        match.string, sign, match.start("sign"), match.end("sign")
+    )
 
 
 def _leads(line: str) -> bool:
@@ -131,7 +137,12 @@ def _leads(line: str) -> bool:
     if re.search(r"(?:次のとおりです|次の通りです|以下のとおりです|如下)[。:：]?$", stripped):
         return True
     words = stripped.split()
-    return len(words) >= 2 and not _ENDED.search(stripped) and not _NO_LEAD.match(stripped) and words[0] != "Option"
+    return (
+        len(words) >= 2
+        and not _ENDED.search(stripped)
+        and not _NO_LEAD.match(stripped)
+        and words[0] != "Option"
+    )
 
 
 def _lines(text: str) -> Iterator[_Line]:
@@ -150,7 +161,9 @@ def read_own_line(text: str, index: Mapping[str, int]) -> Claim | None:
     claim = _alone(lines[-1], index)
     if claim is None and len(lines) > 1 and not any(_REMARK_OPTION.match(line.text) for line in lines[1:]):
         following = lines[1].text
-        claim = None if following[:1].isspace() and following.lstrip()[:1].islower() else _alone(lines[0], index)
+        claim = (
+            None if following[:1].isspace() and following.lstrip()[:1].islower() else _alone(lines[0], index)
+        )
         if claim is not None and claim.labels[0].isdigit():
             return None
     return claim

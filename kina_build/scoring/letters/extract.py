@@ -181,7 +181,11 @@ def _declared(reading: Reading, declarations: Sequence[Declaration]) -> Extracti
             rejected |= claim.rejected if claim else set()
             continue
         placeholder = claim.labels == ("X",) and len(declarations) > 1
-        if placeholder or rejected & set(claim.labels) or (claim.doubted and not _is_last(reading.text, claim)):
+        if (
+            placeholder
+            or rejected & set(claim.labels)
+            or (claim.doubted and not _is_last(reading.text, claim))
+        ):
             continue
         if _contradicted(reading, declarations[:place], declaration, claim):
             return Extraction(None, "conflict", "cue", claim.span)

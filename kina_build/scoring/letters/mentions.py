@@ -65,9 +65,7 @@ _BINOMIAL = re.compile(r"\.\s[a-z]{3,}\s[a-z]")
 
 _AROUND = rf"[\s{CLOSERS},:：\-–—]*(?:\([^()\n]{{1,40}}\)\s*)?"
 _GLUE = rf"[\s:：,，;\-–—>→=.{OPENERS}]*"
-_FILLER = (
-    rf"(?:{any_of((*cues.OPTION_NOUNS, 'the', 'a', 'la', 'el', 'o', 'die', 'der', 'de', 'das', 'that', 'az', 'η', 'το', 'most likely', 'probably', 'likely', 'clearly'))}\s*)"
-)
+_FILLER = rf"(?:{any_of((*cues.OPTION_NOUNS, 'the', 'a', 'la', 'el', 'o', 'die', 'der', 'de', 'das', 'that', 'az', 'η', 'το', 'most likely', 'probably', 'likely', 'clearly'))}\s*)"
 _UP_TO_HERE = rf"{_GLUE}{_FILLER}{{0,3}}{_GLUE}$"
 
 _TO_BE = r"(?<!\w)(?:is|are|was|were|seems?|looks?|appears?|(?:would |must |can )?be)"
@@ -87,7 +85,8 @@ _IS_OPTION = re.compile(
 )
 _NEGATED_IS = re.compile(rf"{any_of(cues.NOT_COPULAS)}{_UP_TO_HERE}", re.IGNORECASE)
 _ODD_AFTER = re.compile(
-    rf"{_AROUND}(?:is|was|would be) the (?:only|one|exception|odd|intruder|false|incorrect|untrue)\b(?!.{{0,20}}\b(?:eliminat|rule|exclud))", re.IGNORECASE
+    rf"{_AROUND}(?:is|was|would be) the (?:only|one|exception|odd|intruder|false|incorrect|untrue)\b(?!.{{0,20}}\b(?:eliminat|rule|exclud))",
+    re.IGNORECASE,
 )
 _CONFIRMS = re.compile(rf"{_AROUND}{_FILLER}?{any_of(cues.CONFIRMS_AFTER)}", re.IGNORECASE)
 _REJECTS = Cues(denials.REJECTS_BEFORE)
@@ -104,9 +103,13 @@ _SUPERSEDED = Cues(denials.SUPERSEDED)
 _RANGE = re.compile(r"(?<!\w)[A-Z]\s?(?:to|through|bis|à|до|[-–—])\s?$")
 _CONDITION = Cues(denials.CONDITIONS)
 _IRREAL_VERB = Cues(denials.CONDITIONAL)
-_FORCED = re.compile(r"\bif i (?:had to|have to|must|were to|was to)|\bif (?:forced|pressed|asked)", re.IGNORECASE)
+_FORCED = re.compile(
+    r"\bif i (?:had to|have to|must|were to|was to)|\bif (?:forced|pressed|asked)", re.IGNORECASE
+)
 _IRREAL = re.compile(r"\w*s[ae]yd[ıi]|\bolurdu\b|\bif\b.*\bwould\b", re.IGNORECASE)
-_CONCLUDES = re.compile(any_of(("but", "so", "therefore", "thus", "hence", "所以", "因此", "故", "而是")), re.IGNORECASE)
+_CONCLUDES = re.compile(
+    any_of(("but", "so", "therefore", "thus", "hence", "所以", "因此", "故", "而是")), re.IGNORECASE
+)
 _CONDITIONAL = re.compile(r"\s*(?:would|could|might|may|were)\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[!?;。！？；\n]|\.(?=\s|$)")
 

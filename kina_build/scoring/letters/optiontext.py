@@ -16,7 +16,9 @@ from kina_build.scoring.letters.mentions import REASON
 
 _EDGE = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’.,:;!?()[]{}…。、，：`*$\ue000\ue001"
 """Signs that are no part of an option's text where they stand around it."""
-_LEADIN = r"(?:it|this|that|(?:the )?answer)(?:'s| is| was)\s+|(?:the|an?|la|le|el|die|der|das|les|los|las)\s+"
+_LEADIN = (
+    r"(?:it|this|that|(?:the )?answer)(?:'s| is| was)\s+|(?:the|an?|la|le|el|die|der|das|les|los|las)\s+"
+)
 _BEFORE = re.compile(rf"^(?:{_LEADIN}|[{re.escape(_EDGE)}]+)+", re.IGNORECASE)
 """Matches "the answer is the ", not "other"."""
 _TAIL = re.compile(
@@ -40,8 +42,7 @@ _SIGN_OF = dict(
 ) | {"lambda": "λ"}  # fmt: skip
 _SENTENCE = re.compile(r"(?<=[.!?;。！？])\s+|\n+")
 _LINKS = frozenset(
-    "is are was were be been being to in by of on at for from as with into than then so equals equal called the a an "
-    "= : → => becomes gives yields get obtain amounts means named termed thus therefore hence es ist est e è é son".split()
+    ["is", "are", "was", "were", "be", "been", "being", "to", "in", "by", "of", "on", "at", "for", "from", "as", "with", "into", "than", "then", "so", "equals", "equal", "called", "the", "a", "an", "=", ":", "→", "=>", "becomes", "gives", "yields", "get", "obtain", "amounts", "means", "named", "termed", "thus", "therefore", "hence", "es", "ist", "est", "e", "è", "é", "son"]
 )
 """Words that may stand right before an option's text at the end of a sentence."""
 
@@ -92,7 +93,11 @@ def conclude_option(text: str, options: Sequence[str]) -> int | None:
     if len(best) != 1:
         return None
     before = said[: len(said) - len(texts[best[0]])]
-    others = [place for place, option in enumerate(texts) if place != best[0] and option and _stands_in(option, before)]
+    others = [
+        place
+        for place, option in enumerate(texts)
+        if place != best[0] and option and _stands_in(option, before)
+    ]
     return None if others else best[0]
 
 

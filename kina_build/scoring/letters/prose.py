@@ -27,7 +27,9 @@ RIVAL_REACH = 60
 """Characters between two letters that are confirmed alike, so that neither is the choice."""
 
 _CORRECTION = Cues(denials.CORRECTIONS)
-_TAKES_BACK = re.compile(rf"[\s{CLOSERS}.,;:!?…—–-]*{any_of((*denials.CORRECTIONS, 'hold on', 'moment', 'espera'))}", re.IGNORECASE)
+_TAKES_BACK = re.compile(
+    rf"[\s{CLOSERS}.,;:!?…—–-]*{any_of((*denials.CORRECTIONS, 'hold on', 'moment', 'espera'))}", re.IGNORECASE
+)
 _TURNS = Cues((*denials.TURNS, "now", "however", "so"))
 _LEADS_BACK = any_of((*cues.LEADS_TO, *cues.OPTION_NOUNS, "should", "the", "answer", "i", "choose", "pick"))
 _CORRECTED_TO = Cues(

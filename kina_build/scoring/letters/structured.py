@@ -25,9 +25,21 @@ _SHARE = re.compile(
     r"(?=\s*(?:[,;}\n]|\.\s|\.?$|$))"
 )
 _FILLER = re.compile(r"[\s\d\-•,;.:%{}()]*")
-_RIGHT = any_of((*cues.VERDICT_RIGHT, "richtig", "verdadero", "vero", "verdadeiro", "верно", "vrai", "sufficient"))
+_RIGHT = any_of(
+    (*cues.VERDICT_RIGHT, "richtig", "verdadero", "vero", "verdadeiro", "верно", "vrai", "sufficient")
+)
 _WRONG = any_of(
-    (*denials.VERDICT_WRONG, "not correct", "not true", "not right", "falso", "falsch", "неверно", "faux", "nein")
+    (
+        *denials.VERDICT_WRONG,
+        "not correct",
+        "not true",
+        "not right",
+        "falso",
+        "falsch",
+        "неверно",
+        "faux",
+        "nein",
+    )
 )
 _VERDICT = re.compile(
     rf"^[ \t\-•{OPENERS}]*{_LABEL}[\s.):：→–—\]-]{{1,6}}"
@@ -45,7 +57,12 @@ Rated = tuple[Claim, tuple[int, int]]
 
 def read_ratings(text: str, index: Mapping[str, int]) -> Rated | None:
     """Read the block in which a reply rates its options one by one; None without such a block."""
-    return _read_map(text, index) or _read_boxes(text, index) or _read_shares(text, index) or _read_verdicts(text, index)
+    return (
+        _read_map(text, index)
+        or _read_boxes(text, index)
+        or _read_shares(text, index)
+        or _read_verdicts(text, index)
+    )
 
 
 def _read_map(text: str, index: Mapping[str, int]) -> Rated | None:
