@@ -16,7 +16,7 @@ from kina_build.errors import InputError
 from kina_build.scoring.linking import NamedRow
 from kina_build.scoring.prompts import build_pair_prompt, prompt_digest
 from kina_build.scoring.runs import Call
-from kina_build.scoring.universe import parse_names
+from kina_build.scoring.universe import read_list
 from kina_build.tables import read_typed
 
 NOTHING = [""]
@@ -144,10 +144,11 @@ def read_objects(reply: ChatReply) -> list[str] | None:
     """
     if reply.status != "ok":
         return None
-    names = parse_names(reply.text)
+    reading = read_list(reply.text)
+    names = list(reading.names)
     if names and not all(re.fullmatch(r"none\W*", name.casefold()) for name in names):
         return names
-    return NOTHING if names or "[" in reply.text else None
+    return NOTHING if names or reading.rule in ("literal", "none") else None
 
 
 def collect_pairs(
