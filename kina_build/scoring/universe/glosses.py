@@ -51,13 +51,18 @@ def readings(entry: str) -> Iterator[tuple[str, str]]:
         yield "before comma", bare(whole.partition(",")[0])
 
 
-def resolve(entry: str, known: Known) -> tuple[str, str]:
-    """Return (rule, name) of the first reading that is a name of the question, else what stands before glosses."""
+def resolve(entry: str, known: Known, *, cut: bool = True) -> tuple[str, str]:
+    """Return (rule, name) of the first reading that is a name of the question.
+
+    Args:
+        entry: a line of a list, a cell, or a piece of a sentence.
+        known: tells the names of the question.
+        cut: where no reading is known, take what stands before a dash or colon; else the whole.
+    """
     listed = list(readings(entry))
     for rule, reading in listed:
         if reading and known(reading):
             return rule, reading
     by_rule = dict(reversed(listed))
-    name = by_rule.get("bold") or by_rule.get("before gloss") or by_rule["whole"]
-    bracket = _BRACKET.match(name)
-    return "unresolved", bare(bracket["name"] if bracket else name).rstrip(".。") or by_rule["whole"]
+    name = (by_rule.get("bold") or by_rule.get("before gloss")) if cut else None
+    return "unresolved", name or by_rule["whole"]

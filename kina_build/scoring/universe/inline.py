@@ -22,7 +22,7 @@ _LEAD_VERB = re.compile(
 )
 _ENDING = re.compile(
     r"(?:の[一二三四五六七八九十\d]+[つ個人種]?)?(?:です|である|になります|となります|입니다)[。.]?$"
-    r"|[\s,，、]*(?:\betc\b\.?|\band so on\b|\band others\b|\busw\b\.?|и т\.\s?д\.|等等?|など|\.{3,}|…)[。.]?$|[。.！!]+$",
+    r"|[\s,，、]*(?:\betc\b\.?|\band so on\b|\band others\b|\busw\b\.?|и т\.\s?д\.|等等?|など|\.{3,}|…)[。.]?$|(?<!\b[A-Z])[。.！!]+$",
     re.IGNORECASE,
 )
 _COUNT = re.compile(r"\s*[(（]\s*(?:\d+|all|in total)\b[^()（）]{0,30}[)）]\s*$", re.IGNORECASE)

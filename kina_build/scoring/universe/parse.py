@@ -19,7 +19,7 @@ from kina_build.scoring.letters.patterns import Cues
 from kina_build.scoring.universe.blocks import Block, find_blocks, name_column
 from kina_build.scoring.universe.conjunctions import conjunction
 from kina_build.scoring.universe.glosses import Known, bare, drop_links, resolve
-from kina_build.scoring.universe.inline import rejoin, split_inline
+from kina_build.scoring.universe.inline import split_inline
 from kina_build.scoring.universe.literals import read_literal
 from kina_build.scoring.universe.normalise import tier_one, tier_three, tier_two
 
@@ -69,12 +69,12 @@ def read_list(response: str, language: str | None = None, known: Collection[str]
             themselves, and tell a name from its gloss.
     """
     text = drop_reasoning(response[:LONGEST_REPLY])[0].replace("\r\n", "\n").replace("\r", "\n").strip()
-    if not re.search(r"\w", text):
-        return ListReading((), "empty")
     is_known = _tell_known(known, language or "")
     literal = _literal(text)
     if literal is not None:
         return _reading(literal, "literal", lambda name: ("whole", bare(name)))
+    if not re.search(r"\w", text):
+        return ListReading((), "empty")
     if _NONE.fullmatch(text) and not is_known(bare(text)):
         return ListReading((), "empty", "none")
     block = _blocks(text, is_known)
@@ -86,9 +86,9 @@ def read_list(response: str, language: str | None = None, known: Collection[str]
         and block.kind == "lines"
         and not any(is_known(bare(entry)) for entry in entries)
     ):
-        if len(text.split()) >= 4 or not text.isascii():  # noqa: PLR2004  a sentence, not a name
+        if len(text.split()) >= 4 or not text.isascii():
             return ListReading((), "refused")
-    return _reading(entries, block.kind, lambda entry: resolve(entry, is_known))
+    return _reading(entries, block.kind, lambda entry: resolve(entry, is_known, cut=block.kind != "lines"))
 
 
 def _reading(entries: Iterable[str], rule: str, named: Callable[[str], tuple[str, str]]) -> ListReading:
@@ -176,7 +176,7 @@ def _is_listing(entry: str, inner: list[str], *, lines: bool) -> bool:
         lines
         and not re.search(r"\s[-–—]\s|[()（）]", entry)
         and all(len(part.split()) <= 3 for part in inner)
-    )  # noqa: PLR2004
+    )
 
 
 def _tell_known(known: Collection[str], language: str) -> Known:
