@@ -87,6 +87,8 @@ def _part(part: Any) -> tuple[str, str]:
         return "text", part
     named = str(part.get("type", "text"))
     kind = "reasoning" if named in THOUGHTS else "text" if named in ("text", "output_text") else named
+    if kind not in ("text", "reasoning", "refusal"):
+        return kind, ""
     value = next((part[name] for name in (named, "text", "content", "summary") if part.get(name)), "")
     return kind, read_content(value).text
 

@@ -80,6 +80,7 @@ class LiveClient:
 
     def __init__(
         self,
+        *,
         language: str = "en",
         limit: int = 7,
         timeout_s: float = 20.0,

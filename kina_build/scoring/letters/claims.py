@@ -29,9 +29,9 @@ FILLERS = (
     *listed(
         """
         the · la · le · el · die · der · das · de · az · η · το · у · les · os · most · very · likely ·
-        probably · definitely · clearly · certainly · therefore · thus · hence · is · be · indeed · simply ·
-        just · und · also · donc · then · both · so · i think · it is · it's · i choose · i pick · given ·
-        obviously · still · now · again · must · would
+        probably · definitely · clearly · certainly · therefore · thus · hence · is · be · indeed ·
+        simply · just · und · also · donc · then · both · so · i think · it is · it's · i choose ·
+        i pick · given · obviously · still · now · again · must · would
         """
     ),
 )
@@ -39,7 +39,10 @@ FILLERS = (
 
 _GLUE = rf"[{BOX_OPEN}\s:：,，;$>→=≈\-–—・.{OPENERS}]"
 _UPPER = rf"(?P<upper>[A-ZАВСЕНІЈКМОРЅТХУΑΒΕΗΙΚΜΝΟΡΤΧΥΖ])(?![^\W{UNSPACED}{NATIVE}])(?![-+#^]\w|[+#])"
-_LOWER_END = rf"(?=\s*(?:$|[\n.,;:!?。，；：।۔።{CLOSERS}{BOX_CLOSE}–—-]|[\u3040-\u9fff\uac00-\ud7af])|\s+{any_of(cues.COPULAS)}|\s+{REASON}(?!\w))"
+_LOWER_END = (
+    rf"(?=\s*(?:$|[\n.,;:!?。，；：।۔።{CLOSERS}{BOX_CLOSE}–—-]"
+    rf"|[\u3040-\u9fff\uac00-\ud7af])|\s+{any_of(cues.COPULAS)}|\s+{REASON}(?!\w))"
+)
 _LOWER = rf"(?P<lower>[a-z{NATIVE}аеосБГДбгдΓΔ]){_LOWER_END}(?![{MARKS}])"
 _OTHER = r"(?P<run>[A-Z]{2,5})(?!\w)|(?P<number>\d{1,3})(?![^\W\uac00-\ud7af]|[%°]|[.,]\d)"
 _AT_ONCE = re.compile(rf"{_GLUE}{{0,12}}(?:{_UPPER}|{_LOWER}|{_OTHER})")

@@ -75,7 +75,7 @@ _LONG_BLANK = re.compile(r"\s{9,}")
 
 
 def squeeze_blanks(text: str) -> str:
-    """Shorten long runs of blanks and empty lines: they mean nothing, and patterns would walk them again and again."""
+    """Shorten long runs of blanks and empty lines, which mean nothing and cost each pattern a walk."""
     return _LONG_BLANK.sub(lambda run: "\n\n" if "\n" in run[0] else " " * 8, text)
 
 
@@ -129,10 +129,7 @@ def is_disguised(text: str) -> bool:
 
 def plain(text: str) -> str:
     """Remove disguise and mark-up: entities, invisible signs, LaTeX, markdown, HTML, struck text."""
-    if "\\n" in text and "\n" not in text.strip():
-        text = _WRITTEN_NEWLINE.sub("\n", text)
-    if "&" in text:
-        text = html.unescape(text)
+    text = _unescape(text)
     if not text.isascii():
         text = _unify(text)
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
@@ -143,11 +140,20 @@ def plain(text: str) -> str:
         text = _unwrap_latex(text)
     if "<" in text:
         text = _TAG.sub(" ", _ANSWER_TAG.sub("\nAnswer: ", text))
+    return _drop_markdown(_write_out(text))
+
+
+def _unescape(text: str) -> str:
+    if "\\n" in text and "\n" not in text.strip():
+        text = _WRITTEN_NEWLINE.sub("\n", text)
+    return html.unescape(text) if "&" in text else text
+
+
+def _write_out(text: str) -> str:
+    """Drop what is glued to a letter or an option's noun by an apostrophe, and write "i.e." in full."""
     if "'" in text or "’" in text:
         text = _ELIDED.sub("", _TURKISH_IS.sub("", text))
-    if "i." in text.lower():
-        text = _THAT_IS.sub("namely", text)
-    return _drop_markdown(text)
+    return _THAT_IS.sub("namely", text) if "i." in text.lower() else text
 
 
 def _unify(text: str) -> str:

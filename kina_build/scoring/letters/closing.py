@@ -33,14 +33,18 @@ _ALONE = re.compile(
 )
 _ENDED = re.compile(rf"[.,!?;。，！？；…][\s{CLOSERS}]*$")
 _NO_LEAD = re.compile(
-    r"\W*(?:let['’]?s|let me|let us|now|first|next|consider|look|why|options?|choices|here (?:are|is)|given|question|"
-    r"note|step|to begin|start|go(?:ing)?|evaluat\w+|analy[sz]\w+|examin\w+|compare|recall|tempting|distractors?|"
-    r"rejected|eliminat\w+|exclud\w+|incorrect|wrong|which (?:of|one|option|statement)|what|best regards|sincerely|选项|逐项|分析)\b"
+    r"\W*(?:let['’]?s|let me|let us|now|first|next|consider|look|why|options?|choices|here (?:are"
+    r"|is)|given|question|"
+    r"note|step|to begin|start|go(?:ing)?|evaluat\w+|analy[sz]\w+|examin\w+|compare|recall|tempting"
+    r"|distractors?|"
+    r"rejected|eliminat\w+|exclud\w+|incorrect|wrong|which (?:of|one|option|statement)|what|best"
+    r" regards|sincerely|选项|逐项|分析)\b"
     r"|.*\b(?:options|choices|statements|candidates|answers) (?:are|one by one|in turn|given|below)\b",
     re.IGNORECASE,
 )
 _NOT_IT = re.compile(
-    r"\b(?:not|isn['’]t|cannot be|incorrect|wrong|eliminated?|ruled out|rejected?|options are|choices are|options?|choices?)\s*(?:is|are)?\s*[:：]?$",
+    r"\b(?:not|isn['’]t|cannot be|incorrect|wrong|eliminated?|ruled out|rejected?|options are"
+    r"|choices are|options?|choices?)\s*(?:is|are)?\s*[:：]?$",
     re.IGNORECASE,
 )
 _HEDGE = any_of(
@@ -50,16 +54,18 @@ _HEDGE = any_of(
         presumably · tentatively · likely · most likely · certainly · obviously · maybe · perhaps · hmm+ ·
         hence · so · thus · therefore · yes · conclusion · result · answer · by elimination ·
         all things considered · on balance · overall · i'?d say · i say · i guess · i think · i believe ·
-        in short · finally · namely · this is · it'?s · it is · that is · i\.e\. · скорее всего · вероятно ·
-        думаю · наверное · sanırım · muhtemelen · myślę,? że · chyba · prawdopodobnie · wahrscheinlich ·
-        vermutlich · also · probablement · sans doute · donc · probablemente · quizás · provavelmente ·
-        probabilmente · forse · おそらく · たぶん · 아마도 · 아마 · 可能是 · 大概是 · 应该是 · 所以 · 因此 · 故 · 即 · vậy · có lẽ ·
-        mungkin · jadi · mais probable · troligen · antagligen · waarschijnlijk · dus · talán · ehkä
+        in short · finally · namely · this is · it'?s · it is · that is · i\.e\. · скорее всего ·
+        вероятно · думаю · наверное · sanırım · muhtemelen · myślę,? że · chyba · prawdopodobnie ·
+        wahrscheinlich · vermutlich · also · probablement · sans doute · donc · probablemente · quizás ·
+        provavelmente · probabilmente · forse · おそらく · たぶん · 아마도 · 아마 · 可能是 · 大概是 ·
+        应该是 · 所以 · 因此 · 故 · 即 · vậy · có lẽ · mungkin · jadi · mais probable · troligen ·
+        antagligen · waarschijnlijk · dus · talán · ehkä
         """
     )
 )
 _HEDGED_AFTER = (
-    r"(?:\s*,?\s*(?:i guess|i think|i believe|i suppose|i'd say|probably|perhaps|maybe|presumably|だと思います|でしょう|です|"
+    r"(?:\s*,?\s*(?:i guess|i think|i believe|i suppose|i'd say|probably|perhaps|maybe|presumably"
+    r"|だと思います|でしょう|です|"
     r"일 것입니다|입니다|是对的))?"
 )
 _NOUN = rf"(?:(?i:{any_of(cues.OPTION_NOUNS)}|choice|the answer)\s*)"

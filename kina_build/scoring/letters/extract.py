@@ -125,7 +125,7 @@ def _cleaned(text: str, n_options: int) -> str:
 
 
 def _read(reading: Reading, *, cut_off: bool) -> Extraction:
-    """Try the rules from the most to the least explicit; those that read a mere letter need a finished reply."""
+    """Try the rules from the most to the least explicit; a mere letter counts in a finished reply only."""
     return (
         _at_the_end(reading)
         or _rated(reading)

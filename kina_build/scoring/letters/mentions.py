@@ -10,7 +10,7 @@ from typing import Literal
 
 from kina_build.scoring.letters import cues, denials
 from kina_build.scoring.letters.labels import native_letters, to_label
-from kina_build.scoring.letters.patterns import CLOSERS, OPENERS, UNSPACED, Cues, any_of
+from kina_build.scoring.letters.patterns import CLOSERS, OPENERS, UNSPACED, Cues, any_of, listed
 
 Stance = Literal["picked", "implied", "rejected", "supposed", "named"]
 """picked: by a verb of choice or a confirmation; implied: "so B"; supposed: "if it were B"."""
@@ -65,7 +65,13 @@ _BINOMIAL = re.compile(r"\.\s[a-z]{3,}\s[a-z]")
 
 _AROUND = rf"[\s{CLOSERS},:：\-–—]*(?:\([^()\n]{{1,40}}\)\s*)?"
 _GLUE = rf"[\s:：,，;\-–—>→=.{OPENERS}]*"
-_FILLER = rf"(?:{any_of((*cues.OPTION_NOUNS, 'the', 'a', 'la', 'el', 'o', 'die', 'der', 'de', 'das', 'that', 'az', 'η', 'το', 'most likely', 'probably', 'likely', 'clearly'))}\s*)"
+_FILLERS = listed(
+    """
+    the · a · la · el · o · die · der · de · das · that · az · η · το ·
+    most likely · probably · likely · clearly
+    """
+)
+_FILLER = rf"(?:{any_of((*cues.OPTION_NOUNS, *_FILLERS))}\s*)"
 _UP_TO_HERE = rf"{_GLUE}{_FILLER}{{0,3}}{_GLUE}$"
 
 _TO_BE = r"(?<!\w)(?:is|are|was|were|seems?|looks?|appears?|(?:would |must |can )?be)"
@@ -76,16 +82,22 @@ _OPTION = Cues(cues.OPTION_NOUNS, tail=rf"\s*[{OPENERS}]?\s*$")
 _PICKS = Cues(cues.PICKS, tail=_UP_TO_HERE)
 _RIGHT = Cues(cues.RIGHT, tail=rf"[^.!?。]{{0,40}}?{any_of(cues.COPULAS)}{_UP_TO_HERE}")
 _LEADS = Cues(cues.LEADS_TO, tail=_UP_TO_HERE)
-_JOINED = rf"(?:[^.!?。]{{0,70}}?{any_of(cues.COPULAS)}|[^.!?。]{{0,20}}?\s{any_of(cues.OPTION_NOUNS)}){_UP_TO_HERE}"
+_JOINED = (
+    rf"(?:[^.!?。]{{0,70}}?{any_of(cues.COPULAS)}"
+    rf"|[^.!?。]{{0,20}}?\s{any_of(cues.OPTION_NOUNS)}){_UP_TO_HERE}"
+)
 _NAMES = Cues((*cues.SUBJECTS, *cues.OPTION_NOUNS), tail=_JOINED)
 _IS_OPTION = re.compile(
-    rf"{any_of(cues.COPULAS)}{_GLUE}(?:(?:the|la|l['’])\s*)?(?:the one (?:in|under)\s+)?{any_of(cues.OPTION_NOUNS)}\s*[{OPENERS}]*$"
-    rf"|\b(?:pairing|one|order|combination) (?:in|under|of)\s*(?:{any_of(cues.OPTION_NOUNS)})?\s*[{OPENERS}]*$",
+    rf"{any_of(cues.COPULAS)}{_GLUE}(?:(?:the|la|l['’])\s*)?(?:the one (?:in"
+    rf"|under)\s+)?{any_of(cues.OPTION_NOUNS)}\s*[{OPENERS}]*$"
+    rf"|\b(?:pairing|one|order|combination) (?:in|under"
+    rf"|of)\s*(?:{any_of(cues.OPTION_NOUNS)})?\s*[{OPENERS}]*$",
     re.IGNORECASE,
 )
 _NEGATED_IS = re.compile(rf"{any_of(cues.NOT_COPULAS)}{_UP_TO_HERE}", re.IGNORECASE)
 _ODD_AFTER = re.compile(
-    rf"{_AROUND}(?:is|was|would be) the (?:only|one|exception|odd|intruder|false|incorrect|untrue)\b(?!.{{0,20}}\b(?:eliminat|rule|exclud))",
+    rf"{_AROUND}(?:is|was|would be) the (?:only|one|exception|odd|intruder|false|incorrect"
+    rf"|untrue)\b(?!.{{0,20}}\b(?:eliminat|rule|exclud))",
     re.IGNORECASE,
 )
 _CONFIRMS = re.compile(rf"{_AROUND}{_FILLER}?{any_of(cues.CONFIRMS_AFTER)}", re.IGNORECASE)
@@ -204,14 +216,22 @@ def _stance(text: str, match: re.Match[str], floor: int, previous: Mention | Non
     named = not rejected_after(after) and _names(before)
     if inherits or rejected_after(after) or (not named and _rejected_before(before)):
         return "rejected"
-    if after.lstrip().startswith("?") or _supposed(_clause(text, match.start(), floor), after):
+    if _left_open(_clause(text, match.start(), floor), before, after):
         return "supposed"
-    confirmed = _CONFIRMS.match(after) is not None
-    if not confirmed and (_CONDITIONAL.match(after) or _SUPERSEDED.occurs(before)):
-        return "supposed"
-    if imagined(_clause(text, match.start(), floor), after.split("\n")[0]):
-        return "supposed"
-    if confirmed or _PICKS.occurs(before) or _RIGHT.occurs(before):
+    return _chosen(before, after, named=named)
+
+
+def _left_open(sentence: str, before: str, after: str) -> bool:
+    """Tell whether a letter is asked about, supposed, or was an earlier thought."""
+    if after.lstrip().startswith("?") or _supposed(sentence, after):
+        return True
+    if _CONFIRMS.match(after) is None and (_CONDITIONAL.match(after) or _SUPERSEDED.occurs(before)):
+        return True
+    return imagined(sentence, after.split("\n", maxsplit=1)[0])
+
+
+def _chosen(before: str, after: str, *, named: bool) -> Stance:
+    if _CONFIRMS.match(after) or _PICKS.occurs(before) or _RIGHT.occurs(before):
         return "picked"
     return "implied" if named or _LEADS.occurs(before) or _IS_OPTION.search(before) else "named"
 

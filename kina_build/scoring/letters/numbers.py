@@ -6,14 +6,18 @@ import re
 
 from kina_build.scoring.letters import cues
 from kina_build.scoring.letters.labels import LATIN, NUMBERED
-from kina_build.scoring.letters.patterns import OPENERS, any_of
+from kina_build.scoring.letters.patterns import OPENERS, any_of, listed
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 _COUNTED_NOUNS = any_of(
-    ("option", "choice", "opción", "opção", "вариант", "варіант", "گزینه", "گزینهی", "گزینهٔ", "विकल्प", "বিকল্প", "选项", "選項", "選択肢", "ข้อ",
-     "pilihan", "opsi", "seçenek", "lựa chọn", "الخيار", "opcja", "opzione")
-)  # fmt: skip
+    listed(
+        """
+        option · choice · opción · opção · вариант · варіант · گزینه · گزینهی · گزینهٔ · विकल्प · বিকল্প · 选项 ·
+        選項 · 選択肢 · ข้อ · pilihan · opsi · seçenek · lựa chọn · الخيار · opcja · opzione
+        """
+    )
+)
 _NUMBER = re.compile(
     rf"(?P<noun>{_COUNTED_NOUNS}\s*(?:no\.|number|#)?\s*[{OPENERS}]?)(?P<number>\d{{1,2}})(?![\w%°]|[.,]\d|\s*(?:years|percent))"
     r"|(?<![\d.,])(?P<korean>\d{1,2})(?=번)",

@@ -36,10 +36,10 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _POWER = re.compile(r"\^\{([^{}]{1,9})\}")
 _FRACTION = re.compile(r"\\[dt]?frac\{([^{}]{1,20})\}\{([^{}]{1,20})\}")
 _GREEK = re.compile(r"\\(pi|alpha|beta|gamma|delta|theta|lambda|mu|sigma|omega|times|cdot|infty|sqrt)\b")
-_SIGN_OF = dict(
-    pi="π", alpha="α", beta="β", gamma="γ", delta="δ", theta="θ", sigma="σ", omega="ω", times="×", cdot="·",
-    infty="∞", sqrt="√", mu="μ",
-) | {"lambda": "λ"}  # fmt: skip
+_SIGN_OF = {
+    "pi": "π", "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "theta": "θ", "lambda": "λ", "mu": "μ",
+    "sigma": "σ", "omega": "ω", "times": "×", "cdot": "·", "infty": "∞", "sqrt": "√",
+}  # fmt: skip
 _SENTENCE = re.compile(r"(?<=[.!?;。！？])\s+|\n+")
 _LINKS = frozenset(
     [

@@ -37,7 +37,8 @@ _CORRECTED_TO = Cues(
     tail=rf"[\s,.:;!…—–-]*(?:{_LEADS_BACK}[\s,:—–-]*){{0,5}}[{OPENERS}]*$",
 )
 _LEADING = re.compile(
-    rf"[\s{OPENERS}\"'•–—-]*(?:(?i:option|choice|letter|the answer|选项|選項|вариант|opción|letra|lettre)\s*[{OPENERS}]*)?"
+    rf"[\s{OPENERS}\"'•–—-]*(?:(?i:option|choice|letter|the answer|选项|選項|вариант|opción|letra"
+    rf"|lettre)\s*[{OPENERS}]*)?"
     rf"(?P<sign>[A-Z])[{CLOSERS}]*"
     r"(?=\s*(?:$|\n(?!\s+[a-z])|[.,:;!?)）。，：]|[–—]\s)|\s-\s|\s(?:because|since|as|for|or|&|由于|因为)\b|\s*/\s*[A-Z]\b)"
 )

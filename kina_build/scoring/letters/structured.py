@@ -47,7 +47,8 @@ _VERDICT = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _FINAL_VERDICT = re.compile(
-    rf"^[ \t\-•{OPENERS}]*{_LABEL}[\s.):：–—\]-][^\n]*?[–—:→-]\s*(?:(?P<wrong>{_WRONG})|(?P<right>{_RIGHT}))[.\s]*$",
+    rf"^[ \t\-•{OPENERS}]*{_LABEL}[\s.):：–—\]-][^\n]*?[–—:→-]\s*(?:(?P<wrong>{_WRONG})"
+    rf"|(?P<right>{_RIGHT}))[.\s]*$",
     re.MULTILINE | re.IGNORECASE,
 )
 

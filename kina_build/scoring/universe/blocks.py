@@ -25,8 +25,10 @@ _RULE_ROW = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
 _RANK_CELL = re.compile(r"[(#]?\d{1,4}[.)]?|[①-⑳]")
 _HEADING = re.compile(r"\s*#{1,6}\s+\S.*|.*[:：]\s*")
 _REMARK = re.compile(
-    r"\W*(?:total|count|sum|note|notes|source|sources|let me know|please|would you|do you|if you|i hope|hope|these are|this is|"
-    r"there are|that makes|feel free|here (?:is|are)|below|sure|certainly|of course|in total|all (?:of )?(?:these|them)|"
+    r"\W*(?:total|count|sum|note|notes|source|sources|let me know|please|would you|do you|if you|i"
+    r" hope|hope|these are|this is|"
+    r"there are|that makes|feel free|here (?:is|are)|below|sure|certainly|of course|in total|all"
+    r" (?:of )?(?:these|them)|"
     r"n'hésitez|voici|hinweis|anmerkung|insgesamt|总计|总共|共|以上|注|合計|以上です|必要|如果|希望|합계|총|이상|всего|итого|примечание|"
     r"total de|espero|nota)\b",
     re.IGNORECASE,

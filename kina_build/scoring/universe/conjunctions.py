@@ -43,7 +43,7 @@ def conjunction(language: str) -> str:
         pattern = Locale.parse(language.replace("-", "_")).list_patterns["standard"]["end"]
     except (UnknownLocaleError, ValueError, KeyError):
         return ""
-    return pattern.replace("{0}", "").replace("{1}", "").strip("،,、， \u00a0\u202f")
+    return str(pattern).replace("{0}", "").replace("{1}", "").strip("،,、， \u00a0\u202f")
 
 
 @cache

@@ -17,12 +17,14 @@ _SLASHES = re.compile(r"\s+/\s+")
 _AFTER_SENTENCE = re.compile(r"(?<=[.!?。！？])\s*(?=\S)")
 _LEAD_VERB = re.compile(
     r"\b(?:are|were|is|was|include|includes|included|comprise|namely|called|sont|sind|waren|son|fueron|sono|são|zijn|är|er|są|это|"
-    r"являются|adalah|là|olan|lauten|heißen)\b:?\s+(?:(?:the following|as follows|both)\b:?\s*)?|(?:是|包括|有|为|為)[:：]?|(?<=[\u3040-\u9fff])は[、：]?",
+    r"являются|adalah|là|olan|lauten|heißen)\b:?\s+(?:(?:the following|as follows|both)\b:?\s*)?"
+    r"|(?:是|包括|有|为|為)[:：]?|(?<=[\u3040-\u9fff])は[、：]?",
     re.IGNORECASE,
 )
 _ENDING = re.compile(
     r"(?:の[一二三四五六七八九十\d]+[つ個人種]?)?(?:です|である|になります|となります|입니다)[。.]?$"
-    r"|[\s,，、]*(?:\betc\b\.?|\band so on\b|\band others\b|\busw\b\.?|и т\.\s?д\.|等等?|など|\.{3,}|…)[。.]?$|(?<!\b[A-Z])[。.！!]+$",
+    r"|[\s,，、]*(?:\betc\b\.?|\band so on\b|\band others\b|\busw\b\.?|и т\.\s?д\.|等等?|など|\.{3,}"
+    r"|…)[。.]?$|(?<!\b[A-Z])[。.！!]+$",
     re.IGNORECASE,
 )
 _COUNT = re.compile(r"\s*[(（]\s*(?:\d+|all|in total)\b[^()（）]{0,30}[)）]\s*$", re.IGNORECASE)
@@ -155,10 +157,9 @@ def rejoin(pieces: Sequence[str], known: Known, longest: int = 4) -> list[str]:
 def _conjoined(pieces: Sequence[str], language: str, known: Known) -> list[str]:
     """Cut the last piece at its conjunction, and earlier ones where both sides are names of the question."""
     split: list[str] = []
-    for place, piece in enumerate(pieces):
+    for place, entry in enumerate(pieces):
         last = place == len(pieces) - 1
-        if place and not known(bare(piece)):
-            piece = opens(language).sub("", piece)
+        piece = opens(language).sub("", entry) if place and not known(bare(entry)) else entry
         split += (
             _halves(piece, language, known, bold=last) if not known(bare(piece).rstrip(".。")) else [piece]
         )

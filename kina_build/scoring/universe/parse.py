@@ -27,6 +27,9 @@ __all__ = ["ListReading", "conjunction", "parse_names", "read_list"]
 
 ListStatus = Literal["ok", "refused", "empty", "unparsed"]
 
+WORDS_OF_A_SENTENCE = 4
+"""Words from which a text may be a sentence."""
+
 LONGEST_REPLY = 400_000
 """Characters of a reply that are read: no list of names is longer."""
 
@@ -35,7 +38,8 @@ _ITEM = re.compile(r"<li\b[^<>]{0,100}>", re.IGNORECASE)
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _TAG = re.compile(r"</?(?:ul|ol|li|p|b|i|em|strong|div|span|u)\b[^<>]{0,100}>", re.IGNORECASE)
 _NONE = re.compile(
-    r"\W*(?:none|nothing|n/?a|no (?:answer|objects?|members?)|unknown|null|keine?|aucune?|ninguno|无|なし|없음)\W*",
+    r"\W*(?:none|nothing|n/?a|no (?:answer|objects?|members?)|unknown|null|keine?|aucune?|ninguno|无"
+    r"|なし|없음)\W*",
     re.IGNORECASE,
 )
 _REFUSED = Cues((*denials.REFUSALS, "not able", "unfortunately", "désolé", "申し訳", "no puedo", "could you"))
@@ -81,14 +85,15 @@ def read_list(response: str, language: str | None = None, known: Collection[str]
     entries = _entries(block, language or "en", is_known)
     if entries is None:
         return ListReading((), "refused" if _REFUSED.occurs(text) else "unparsed")
-    if (
-        _REFUSED.occurs(text)
-        and block.kind == "lines"
-        and not any(is_known(bare(entry)) for entry in entries)
-    ):
-        if len(text.split()) >= 4 or not text.isascii():
-            return ListReading((), "refused")
+    if block.kind == "lines" and _declines(text) and not any(is_known(bare(entry)) for entry in entries):
+        return ListReading((), "refused")
     return _reading(entries, block.kind, lambda entry: resolve(entry, is_known, cut=block.kind != "lines"))
+
+
+def _declines(text: str) -> bool:
+    """Tell whether a text is a sentence that declines, and not a name that holds such a word."""
+    sentence = len(text.split()) >= WORDS_OF_A_SENTENCE or not text.isascii()
+    return sentence and _REFUSED.occurs(text)
 
 
 def _reading(entries: Iterable[str], rule: str, named: Callable[[str], tuple[str, str]]) -> ListReading:
