@@ -111,7 +111,7 @@ PICKS = listed(
 
 LEADS_TO = listed(
     r"""
-    so · thus · hence · therefore · then · it'?s · it is · that'?s · that is · this is · it must be ·
+    so · thus · hence · therefore · it'?s · it is · that'?s · that is · this is · it must be ·
     leaves? · leaving · left with · remains? · points? to · pointing to · narrows? (?:it )? · down to ·
     corresponds? to · supports? · favou?rs? · indicates? · suggests? · gives? · implies · but · matches ·
     yields? · means · is therefore · is thus · is hence · am at · now · actually · we have · we get ·
@@ -139,7 +139,8 @@ CONFIRMS_AFTER = listed(
     (?:the )?(?:most|best|better|more) (?:\w+ )?(?:supported|plausible|likely) ·
     (?:is|seems|looks|appears|would be)(?: to be)?
     (?:the )?(?:most|best|better|more) (?:\w+ )?(?:answer|choice|option|match) ·
-    (?:is|seems|looks|appears|would be)(?: to be)? the (?:most|best) (?:\w+ )?(?:fitting|accurate|appropriate|suitable) ·
+    (?:is|seems|looks|appears|would be)(?: to be)? the (?:most|best)
+    (?:\w+ )?(?:fitting|accurate|appropriate|suitable) ·
     the (?:only|most|best|closest) · is better · would be the (?:answer|choice) · says so · seems right ·
     is (?:the |a |my |our )?(?:\w+ ){0,2}(?:correct|right|best|true|answer|winner|choice|one|match) ·
     (?:is|seems|looks|appears|would be|must be|are|was) (?:the |a )?(?:\w+ ){0,2}(?:correct|right|true|best) ·

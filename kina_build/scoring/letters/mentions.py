@@ -82,11 +82,14 @@ _OPTION = Cues(cues.OPTION_NOUNS, tail=rf"\s*[{OPENERS}]?\s*$")
 _PICKS = Cues(cues.PICKS, tail=_UP_TO_HERE)
 _RIGHT = Cues(cues.RIGHT, tail=rf"[^.!?。]{{0,40}}?{any_of(cues.COPULAS)}{_UP_TO_HERE}")
 _LEADS = Cues(cues.LEADS_TO, tail=_UP_TO_HERE)
-_JOINED = (
-    rf"(?:[^.!?。]{{0,70}}?{any_of(cues.COPULAS)}"
-    rf"|[^.!?。]{{0,20}}?\s{any_of(cues.OPTION_NOUNS)}){_UP_TO_HERE}"
+_NAMES = Cues(
+    (*cues.SUBJECTS, *cues.OPTION_NOUNS), tail=rf"[^.!?。]{{0,70}}?{any_of(cues.COPULAS)}{_UP_TO_HERE}"
 )
-_NAMES = Cues((*cues.SUBJECTS, *cues.OPTION_NOUNS), tail=_JOINED)
+_NAMES_BARE = Cues(
+    (*cues.SUBJECTS, *cues.OPTION_NOUNS),
+    tail=rf"[^.!?。]{{0,20}}?\s{any_of(cues.OPTION_NOUNS)}{_UP_TO_HERE}",
+)
+_ENDS = re.compile(rf"[\s{CLOSERS}]*(?:$|[.!。])")
 _IS_OPTION = re.compile(
     rf"{any_of(cues.COPULAS)}{_GLUE}(?:(?:the|la|l['’])\s*)?(?:the one (?:in"
     rf"|under)\s+)?{any_of(cues.OPTION_NOUNS)}\s*[{OPENERS}]*$"
@@ -213,7 +216,7 @@ def _stance(text: str, match: re.Match[str], floor: int, previous: Mention | Non
         return "picked"
     inherits = linked and previous is not None and previous.stance == "rejected"
     before = _clause(text, match.start(), max(floor, previous.end if previous else floor))
-    named = not rejected_after(after) and _names(before)
+    named = not rejected_after(after) and _names(before, after)
     if inherits or rejected_after(after) or (not named and _rejected_before(before)):
         return "rejected"
     if _left_open(_clause(text, match.start(), floor), before, after):
@@ -236,9 +239,11 @@ def _chosen(before: str, after: str, *, named: bool) -> Stance:
     return "implied" if named or _LEADS.occurs(before) or _IS_OPTION.search(before) else "named"
 
 
-def _names(before: str) -> bool:
+def _names(before: str, after: str) -> bool:
     """Tell whether a clause says which option is the one: "the statement that is not true is"."""
-    return _NAMES.occurs(before) and not _NEGATED_IS.search(before)
+    if _NEGATED_IS.search(before):
+        return False
+    return _NAMES.occurs(before) or (_ENDS.match(after) is not None and _NAMES_BARE.occurs(before))
 
 
 def _verdict(text: str, match: re.Match[str], after: str) -> Stance | None:
