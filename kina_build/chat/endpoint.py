@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kina_build.chat.reading import read_completion, retry_after_s, status_of_code
+from kina_build.chat.reading import is_filtered, read_completion, retry_after_s, status_of_code
 from kina_build.chat.records import ChatReply, ChatRequest
 from kina_build.config import ChatRules
 from kina_build.errors import ConfigError
@@ -88,5 +88,6 @@ class Endpoint:
             text = f"redirects to {place}; prompts are sent nowhere else: give that address if it is right"
         if self.api_key:
             text = text.replace(self.api_key, "***")
-        reply = ChatReply(key=key, status=status_of_code(code), error=text[:ERROR_LENGTH])
+        status = "refused" if is_filtered(getattr(error, "body", None)) else status_of_code(code)
+        reply = ChatReply(key=key, status=status, error=text[:ERROR_LENGTH])
         return reply, None if response is None else retry_after_s(response.headers.get("retry-after"))

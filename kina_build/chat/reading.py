@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -10,22 +11,39 @@ from typing import Any
 from kina_build.chat.records import ChatReply, Status
 from kina_build.escapes import whole
 
+THOUGHTS = frozenset({"thinking", "reasoning", "reasoning_text", "thought", "redacted_thinking"})
+"""Types of content parts that are no part of the answer."""
+
+FILTERS = frozenset(
+    {"contentfilter", "contentpolicyviolation", "responsibleaipolicyviolation", "datainspectionfailed"}
+)
+"""Codes, without underscores, with which services say that a filter stopped a call."""
+
+REFUSING_ENDS = frozenset({"content_filter", "refusal", "safety", "prohibited_content"})
+"""Reasons to finish which say that no answer was wanted."""
+
 
 def read_completion(key: str, body: bytes) -> ChatReply:
     """Turn a chat completion document into a reply; what is not one is a server error.
 
+    An error that a provider puts inside a status 200 is read like one with its own status.
     Halves of surrogate pairs, which no file takes, are replaced.
     """
     try:
         document = json.loads(body)
+        inside = _error_inside(document)
+        if inside is not None:
+            return ChatReply(key=key, status=_status_inside(inside), error=describe_error(inside))
         choice = document["choices"][0]
         message = choice["message"]
         usage = document.get("usage") or {}
-        text, reasoning = whole(message.get("content") or ""), whole(_reasoning(message))
+        content = read_content(message.get("content"))
+        text, reasoning = whole(content.text), whole(_reasoning(message) or content.reasoning)
+        refusal = message.get("refusal") or content.refusal
         return ChatReply(
             key=key,
-            status=_status(text, reasoning, choice.get("finish_reason"), message.get("refusal")),
-            text=text or whole(message.get("refusal") or ""),
+            status=_status(text, reasoning, choice.get("finish_reason"), refusal),
+            text=text or whole(refusal or ""),
             reasoning=reasoning,
             finish_reason=choice.get("finish_reason"),
             prompt_tokens=usage.get("prompt_tokens") or 0,
@@ -34,6 +52,80 @@ def read_completion(key: str, body: bytes) -> ChatReply:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         shown = body[:60].decode(errors="replace")
         return ChatReply(key=key, status="server_error", error=f"not a chat completion: {shown!r}")
+
+
+@dataclass(frozen=True)
+class Content:
+    """What the content of a message says, by kind of part."""
+
+    text: str = ""
+    reasoning: str = ""
+    refusal: str = ""
+
+
+def read_content(content: Any) -> Content:
+    """Read a message's content: a text, or a list of parts of which some are thoughts or a refusal.
+
+    Raises:
+        TypeError: neither a text nor a list of parts.
+    """
+    if content is None or isinstance(content, str):
+        return Content(content or "")
+    if not isinstance(content, list):
+        raise TypeError("content is neither a text nor a list of parts")
+    kinds: dict[str, list[str]] = {"text": [], "reasoning": [], "refusal": []}
+    for part in content:
+        kind, text = _part(part)
+        if kind in kinds:
+            kinds[kind].append(text)
+    return Content("".join(kinds["text"]), "".join(kinds["reasoning"]), "".join(kinds["refusal"]))
+
+
+def _part(part: Any) -> tuple[str, str]:
+    """Return the kind of one part and its text; a picture or a call of a tool has none."""
+    if isinstance(part, str):
+        return "text", part
+    named = str(part.get("type", "text"))
+    kind = "reasoning" if named in THOUGHTS else "text" if named in ("text", "output_text") else named
+    if kind not in ("text", "reasoning", "refusal"):
+        return kind, ""
+    value = next((part[name] for name in (named, "text", "content", "summary") if part.get(name)), "")
+    return kind, read_content(value).text
+
+
+def is_filtered(error: Any) -> bool:
+    """Tell whether an error says that a filter stopped the prompt or the reply."""
+    if not isinstance(error, dict):
+        return False
+    inner = error.get("innererror")
+    codes = {str(error.get("code", "")), str(error.get("type", ""))}
+    codes |= {str(inner.get("code", ""))} if isinstance(inner, dict) else set()
+    return any(code.replace("_", "").lower() in FILTERS for code in codes)
+
+
+def describe_error(error: Any) -> str:
+    """Write what a provider's error says, in one text."""
+    if isinstance(error, dict) and error.get("message"):
+        code = error.get("code")
+        return whole(f"{error['message']}" + (f" (code {code})" if code else ""))
+    return whole(str(error))
+
+
+def _error_inside(document: dict[str, Any]) -> Any:
+    """Return the error that stands where a completion should be."""
+    if document.get("error") and not document.get("choices"):
+        return document["error"]
+    choices = document.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first.get("error") if isinstance(first, dict) else None
+
+
+def _status_inside(error: Any) -> Status:
+    if is_filtered(error):
+        return "refused"
+    code = error.get("code") if isinstance(error, dict) else None
+    numbered = isinstance(code, int) or (isinstance(code, str) and code.isdecimal())
+    return status_of_code(int(code) if numbered and code is not None else None)
 
 
 def status_of_code(code: int | None) -> Status:
@@ -68,7 +160,7 @@ def _reasoning(message: dict[str, Any]) -> str:
 
 
 def _status(text: str, reasoning: str, finish_reason: str | None, refusal: str | None) -> Status:
-    if refusal or finish_reason == "content_filter":
+    if refusal or str(finish_reason).lower() in REFUSING_ENDS:
         return "refused"
     if not text.strip() and reasoning.strip():
         return "reasoning_only"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kina_build.cli import scoring_views
 from kina_build.cli.command import Run
+
+if TYPE_CHECKING:
+    from kina_build.scoring.wikidata import LiveClient
 
 
 def link(
@@ -28,6 +31,10 @@ def link(
         str | None, typer.Option("--model", help="Let this model choose among candidates.")
     ] = None,
     log: Annotated[Path | None, typer.Option("--log", help="Reply log of the model.")] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option("--cache", help="Keep Wikidata's answers here; a later run goes on from it."),
+    ] = None,
     base_url: Annotated[str | None, typer.Option("--base-url", help="Else OPENAI_BASE_URL.")] = None,
 ) -> None:
     """Link predicted names to Wikidata items, from a table or from Wikidata's search."""
@@ -43,7 +50,7 @@ def link(
         read_names,
         with_choices,
     )
-    from kina_build.scoring.wikidata import LiveClient, OfflineClient
+    from kina_build.scoring.wikidata import OfflineClient
 
     stage = run.stage(
         "link",
@@ -51,10 +58,10 @@ def link(
         outputs=[output],
         show=scoring_views.show_links,
         params={"model": model, "client": "offline" if names else "wikidata"},
-        kept=[log] if log else [],
+        kept=[path for path in (log, cache) if path is not None],
     )
     rows = read_records(predictions, NamedRow)
-    client = OfflineClient(read_names(names)) if names is not None else LiveClient()
+    client = OfflineClient(read_names(names)) if names is not None else _live(run, cache)
     linked = link_rows(
         rows,
         client,
@@ -82,3 +89,10 @@ def link(
     stage.finish(
         {"rows": len(linked), "methods": dict(sorted(counts.items()))}, reused={"replies": meter.reused}
     )
+
+
+def _live(run: Run, cache: Path | None) -> LiveClient:
+    from kina_build.scoring.searches import SearchCache
+    from kina_build.scoring.wikidata import LiveClient
+
+    return LiveClient(cache=SearchCache(cache), rules=run.settings.chat)

@@ -103,6 +103,8 @@ def _universe_report(scores: UniverseScores) -> dict[str, Any]:
             | {"samples": seed.samples, **_counts(seed.matched)}
             for seed in scores.seeds
         ],
+        "statuses": dict(scores.statuses),
+        "unparsed_rate": scores.unparsed_rate,
         "unanswered": list(scores.unanswered),
         "replies_without_question": scores.ignored,
     }

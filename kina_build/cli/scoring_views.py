@@ -139,6 +139,10 @@ def show_universe(report: dict[str, Any], console: Console) -> None:
             [f"{name}", row["precision"], row["recall"], row["f1"]] for name, row in report[kind].items()
         ]
     console.table(f"universes, form {report['form']}", columns, rows)
+    unread = [[status, n] for status, n in report["statuses"].items() if status != "ok"]
+    if unread:
+        console.table("replies without names (each scores 0)", ["status", "replies"], unread)
+        console.say(f"unparsed: {report['unparsed_rate']:.1%} of replies")
     if report["unanswered"]:
         console.say(f"{len(report['unanswered'])} questions without a reply score 0")
     if report["replies_without_question"]:

@@ -9,17 +9,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
 from kina_build.chat import ChatReply, ChatRequest
+from kina_build.errors import InputError
 from kina_build.scoring.linking import NamedRow
 from kina_build.scoring.prompts import build_pair_prompt, prompt_digest
 from kina_build.scoring.runs import Call
-from kina_build.scoring.universe import parse_names
+from kina_build.scoring.universe import read_list
 from kina_build.tables import read_typed
 
 NOTHING = [""]
 """How LM-KBC files say that a subject has no object."""
+
+
+PLACEHOLDERS = frozenset({"subject", "relation", "context"})
+PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 
 class Pair(BaseModel):
@@ -30,6 +35,8 @@ class Pair(BaseModel):
     subject: str = Field(alias="SubjectEntity", min_length=1)
     relation: str = Field(alias="Relation", min_length=1)
     subject_id: str | None = Field(None, alias="SubjectEntityID")
+    context: str | None = Field(None, validation_alias=AliasChoices("Context", "context"))
+    """What a prompt with {context} shows of the subject."""
 
 
 class RelationPrompt(BaseModel):
@@ -45,6 +52,11 @@ class RelationPrompt(BaseModel):
     def _names_subject(cls, value: str) -> str:
         if "{subject}" not in value:
             raise ValueError("a prompt needs {subject} where the subject stands")
+        unknown = sorted(set(PLACEHOLDER.findall(value)) - PLACEHOLDERS)
+        if unknown:
+            raise ValueError(
+                f"unknown placeholder {{{unknown[0]}}}; there are {{subject}}, {{relation}}, {{context}}"
+            )
         return value
 
 
@@ -74,9 +86,18 @@ def plan_pair_calls(
         examples: rows shown before, as turns of the talk, where the relation is the same;
             an example about the very pair that is asked is left out.
         prompts: relation -> question with {subject}; others get the default.
+
+    Raises:
+        InputError: a prompt shows a context that a pair does not have.
     """
     shown = _by_relation(examples)
     questions = prompts or {}
+    for pair in pairs:
+        if "{context}" in questions.get(pair.relation, "") and not (pair.context or "").strip():
+            raise InputError(
+                f"the prompt of {pair.relation} shows {{context}}, and {pair.subject!r} has none",
+                hint="give each such row a field Context, or take {context} out of the prompt",
+            )
     return [_plan(pair, model, dict(params or {}), shown[pair.relation], questions) for pair in pairs]
 
 
@@ -100,14 +121,16 @@ def _plan(
     for row in examples:
         if row.subject != pair.subject:
             messages += [_asked(row.subject, row.relation, prompts), _told(row.names or [])]
-    messages.append(_asked(pair.subject, pair.relation, prompts))
+    messages.append(_asked(pair.subject, pair.relation, prompts, pair.context))
     talk = "\n".join(message["content"] for message in messages)
     request = ChatRequest(model=model, messages=tuple(messages), params=params)
     return Call(f"{pair.subject} / {pair.relation}", None, prompt_digest(talk), request)
 
 
-def _asked(subject: str, relation: str, prompts: Mapping[str, str]) -> dict[str, str]:
-    return {"role": "user", "content": build_pair_prompt(subject, relation, prompts.get(relation))}
+def _asked(
+    subject: str, relation: str, prompts: Mapping[str, str], context: str | None = None
+) -> dict[str, str]:
+    return {"role": "user", "content": build_pair_prompt(subject, relation, prompts.get(relation), context)}
 
 
 def _told(names: Sequence[Any]) -> dict[str, str]:
@@ -121,10 +144,11 @@ def read_objects(reply: ChatReply) -> list[str] | None:
     """
     if reply.status != "ok":
         return None
-    names = parse_names(reply.text)
+    reading = read_list(reply.text)
+    names = list(reading.names)
     if names and not all(re.fullmatch(r"none\W*", name.casefold()) for name in names):
         return names
-    return NOTHING if names or "[" in reply.text else None
+    return NOTHING if names or reading.rule in ("literal", "none") else None
 
 
 def collect_pairs(

@@ -19,9 +19,6 @@ LEVELS = ("discipline", "field", "subfield")
 
 ReportStatus = Literal["scored", "below_floor", "no_scored_items"]
 
-DECLARED = frozenset({"cue", "boxed", "correction"})
-"""Rules whose letter counts in a reply that was cut off: what it declared before stands."""
-
 
 class ItemScore(BaseModel):
     """The score of one model on one question."""
@@ -102,9 +99,8 @@ def read_letter(response: Response, question: Question) -> Extraction:
     """
     order = response.option_order or range(len(question.choices))
     shown = [question.choices[place] for place in order]
-    found = extract_letter(response.response or "", len(shown), shown, response.reasoning)
-    if response.status == "truncated" and found.status in ("ok", "unreadable") and found.rule not in DECLARED:
-        return Extraction(None, "truncated", found.rule)
+    finish_reason = "length" if response.status == "truncated" else None
+    found = extract_letter(response.response or "", len(shown), shown, response.reasoning, finish_reason)
     if response.status == "refused" and found.letter is None:
         return Extraction(None, "refused", found.rule)
     return found

@@ -66,14 +66,21 @@ def build_list_prompt(question: str) -> str:
     )
 
 
-def build_pair_prompt(subject: str, relation: str, question: str | None = None) -> str:
+def build_pair_prompt(
+    subject: str, relation: str, question: str | None = None, context: str | None = None
+) -> str:
     """Write the user message that asks for all objects of a subject and relation.
 
     Args:
         subject: its name.
         relation: a name such as CountryBordersCountry; the default question shows it in words.
-        question: with {subject}; None takes the default.
+        question: with {subject}, and {relation} and {context} where it wants them; None takes the default.
+        context: what stands for {context}.
     """
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", relation).lower()
-    asked = (question or PAIR_QUESTION.replace("{relation}", words)).replace("{subject}", subject)
+    filled = {"{subject}": subject, "{relation}": words, "{context}": context or ""}
+    # one pass: what a subject or context says in braces is not filled in
+    asked = re.sub(
+        r"\{(?:subject|relation|context)\}", lambda name: filled[name[0]], question or PAIR_QUESTION
+    )
     return f"{asked.strip()}\n\n{PAIR_INSTRUCTION}"

@@ -20,6 +20,8 @@ class Reply(BaseModel):
     """Options of the item; may be left out where the options are given."""
     options: tuple[str, ...] | None = None
     reasoning: str = ""
+    finish_reason: str | None = None
+    """What the endpoint says of the end: "length" where the reply was cut off."""
 
     @model_validator(mode="after")
     def _counted(self) -> Reply:
@@ -33,6 +35,10 @@ class Reply(BaseModel):
 def extract_row(reply: Reply) -> dict[str, Any]:
     """Return {id, letter, status, rule} of one reply."""
     found = extract_letter(
-        reply.response or "", reply.n_options or len(reply.options or ()), reply.options, reply.reasoning
+        reply.response or "",
+        reply.n_options or len(reply.options or ()),
+        reply.options,
+        reply.reasoning,
+        reply.finish_reason,
     )
     return {"id": reply.id, "letter": found.letter, "status": found.status, "rule": found.rule}

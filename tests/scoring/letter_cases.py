@@ -502,7 +502,7 @@ CASES: dict[str, list[Case]] = {
     ],
     "look-alikes": [
         ("Answer: А", 10, "A"),
-        ("Answer: В", 10, "B"),
+        ("Answer: В", 10, None),
         ("Аnswer: D", 10, "D"),
         ("Answer: Ε", 10, "E"),
         ("Answer: (Н)", 10, "H"),

@@ -11,8 +11,9 @@ import pytest
 from typer.testing import Result
 
 from kina_build.chat import ChatReply
+from kina_build.errors import InputError
 from kina_build.jsonl import read_records
-from kina_build.scoring.completion import Pair, plan_pair_calls, read_objects
+from kina_build.scoring.completion import Pair, RelationPrompt, plan_pair_calls, read_objects
 from kina_build.scoring.linking import NamedRow
 from kina_build.scoring.prompts import build_pair_prompt
 from tests import servers
@@ -168,3 +169,19 @@ def test_public_inputs_and_examples(
         assert kina(*asked, *few_shot).exit_code == 0
     assert {len(body["messages"]) for body in server.asked} <= {9, 11}
     assert [row.names for row in read_records(tmp_path / "p.jsonl", NamedRow)] == [["Renault"]] * 40
+
+
+def test_an_unknown_placeholder_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown placeholder {contxt}"):
+        RelationPrompt(relation="R", prompt="{contxt} {subject}?")
+
+
+def test_a_prompt_shows_the_context_of_its_subject() -> None:
+    row = {"SubjectEntity": "Peru {subject}", "Relation": "R", "Context": "Lima"}
+    prompts = {"R": "{context}: {subject} {relation}?"}
+    call = plan_pair_calls([Pair.model_validate(row)], "m", prompts=prompts)[0]
+    assert call.request.messages[-1]["content"].startswith("Lima: Peru {subject} r?")
+    with pytest.raises(InputError, match="shows {context}, and 'Peru' has none"):
+        plan_pair_calls(
+            [Pair.model_validate({"SubjectEntity": "Peru", "Relation": "R"})], "m", prompts=prompts
+        )

@@ -6,11 +6,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 from typer.testing import Result
 
 from kina_build.chat import ChatReply
+from kina_build.config import ChatRules
 from kina_build.errors import InputError
+from kina_build.scoring.searches import SearchCache
 from kina_build.scoring.wikidata import LiveClient, OfflineClient, ask_for_link, choose_link, link_name
 from tests.servers import said, scripted
 
@@ -64,7 +67,57 @@ def test_a_client_that_cannot_reach_wikidata_says_so() -> None:
     with scripted(lambda _p, _t: said("x")) as server:
         url = server.url
     with pytest.raises(InputError, match="did not answer the search for 'Kia'"):
-        LiveClient(url=url, timeout_s=2).search("Kia")
+        LiveClient(url=url, timeout_s=2, rules=ChatRules(attempts=2, backoff_s=0)).search("Kia")
+
+
+@pytest.mark.parametrize(
+    ("keyword", "wrong", "right"),
+    [
+        ("river", "racing driver from Bremen", "river in Germany"),
+        ("art", "political party", "art on a wall"),
+        ("king", "parking garage", "king of Norway"),
+        ("river", "town", "one of the rivers of Hesse"),
+        ("市", "河流", "中国的城市"),
+    ],
+)
+def test_a_keyword_is_a_word(keyword: str, wrong: str, right: str) -> None:
+    client = OfflineClient([("N", "Q1", wrong), ("N", "Q2", right)])
+    assert link_name("N", client, keywords=[keyword]).target == "Q2"
+
+
+def test_a_number_is_linked_where_a_table_names_it() -> None:
+    assert link_name("2046", OfflineClient([("2046", "Q903", "film")])).target == "Q903"
+
+
+def test_a_busy_search_is_tried_again_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    answers = iter(
+        [
+            (429, {}, {"Retry-After": "3"}),
+            (200, {"error": {"code": "maxlag", "info": "6 s behind"}}, {"Retry-After": "5"}),
+            (200, {"search": [{"id": "Q1", "label": "Kia"}]}, {}),
+        ]
+    )
+
+    def get(url: str, **_more: object) -> httpx.Response:
+        code, body, headers = next(answers)
+        return httpx.Response(code, json=body, headers=headers, request=httpx.Request("GET", url))
+
+    monkeypatch.setattr("httpx.get", get)
+    path = tmp_path / "kept.jsonl"
+    found = LiveClient(cache=SearchCache(path)).search("Kia")
+    assert ([one.qid for one in found], pauses) == (["Q1"], [3.0, 5.0])
+    path.write_bytes(path.read_bytes() + b'{"url": "torn')
+    assert LiveClient(cache=SearchCache(path)).search("Kia") == found
+    with pytest.raises(StopIteration):
+        LiveClient(cache=SearchCache(path)).search("Tata")
+
+
+def test_a_file_of_something_else_is_no_cache(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"a": 1}\n{"b": 2}\n')
+    with pytest.raises(InputError, match="x.jsonl:1: not a kept search"):
+        SearchCache(tmp_path / "x.jsonl")
 
 
 def test_command(kina: Callable[..., Result], tmp_path: Path) -> None:

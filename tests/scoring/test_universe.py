@@ -78,7 +78,7 @@ def test_the_last_and_is_cut_by_language(language: str, response: str, names: li
 def test_an_and_within_a_gold_is_kept() -> None:
     golds = ["France", "Bosnia and Herzegovina"]
     assert parse_names("France, Bosnia and Herzegovina", "en", golds) == golds
-    assert conjunction("de") == "und "
+    assert conjunction("de") == "und"
 
 
 # (language, names that mean the same, names that do not)

@@ -13,6 +13,7 @@ from kina_build.scoring.letters.labels import to_label
 from kina_build.scoring.letters.mentions import (
     LINK_EXTRAS,
     LINK_WORDS,
+    MARKS,
     NATIVE,
     REASON,
     chain_before,
@@ -22,21 +23,15 @@ from kina_build.scoring.letters.mentions import (
 )
 from kina_build.scoring.letters.patterns import CLOSERS, OPENERS, UNSPACED, any_of, listed
 
-MARKS = (
-    "\u0300-\u036f\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd\u0bbe-\u0bcd"
-    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
-)
-"""Vowel signs and tone marks: a letter that carries one is part of a word."""
-
 FILLERS = (
     *cues.OPTION_NOUNS,
     *cues.ANSWER_NOUNS,
     *listed(
         """
-        the · la · le · el · die · der · das · de · most · very · likely · probably · definitely ·
-        clearly · certainly · therefore · thus · hence · is · be · indeed · simply · just · und · also ·
-        donc · then · both · so · i think · it is · it's · i choose · i pick · given · obviously ·
-        still · now · again · must · would
+        the · la · le · el · die · der · das · de · az · η · το · у · les · os · most · very · likely ·
+        probably · definitely · clearly · certainly · therefore · thus · hence · is · be · indeed ·
+        simply · just · und · also · donc · then · both · so · i think · it is · it's · i choose ·
+        i pick · given · obviously · still · now · again · must · would
         """
     ),
 )
@@ -44,17 +39,25 @@ FILLERS = (
 
 _GLUE = rf"[{BOX_OPEN}\s:：,，;$>→=≈\-–—・.{OPENERS}]"
 _UPPER = rf"(?P<upper>[A-ZАВСЕНІЈКМОРЅТХУΑΒΕΗΙΚΜΝΟΡΤΧΥΖ])(?![^\W{UNSPACED}{NATIVE}])(?![-+#^]\w|[+#])"
-_LOWER_END = rf"(?=\s*(?:$|[\n.,;:!?。，；：{CLOSERS}{BOX_CLOSE}–—-]|[\u3040-\u9fff])|\s+{REASON}(?!\w))"
+_LOWER_END = (
+    rf"(?=\s*(?:$|[\n.,;:!?。，；：।۔።{CLOSERS}{BOX_CLOSE}–—-]"
+    rf"|[\u3040-\u9fff\uac00-\ud7af])|\s+{any_of(cues.COPULAS)}|\s+{REASON}(?!\w))"
+)
 _LOWER = rf"(?P<lower>[a-z{NATIVE}аеосБГДбгдΓΔ]){_LOWER_END}(?![{MARKS}])"
-_OTHER = r"(?P<run>[A-Z]{2,5})(?!\w)|(?P<number>\d{1,3})(?![\w%°]|[.,]\d)"
+_OTHER = r"(?P<run>[A-Z]{2,5})(?!\w)|(?P<number>\d{1,3})(?![^\W\uac00-\ud7af]|[%°]|[.,]\d)"
 _AT_ONCE = re.compile(rf"{_GLUE}{{0,12}}(?:{_UPPER}|{_LOWER}|{_OTHER})")
 _DIRECT = re.compile(
     rf"{_GLUE}{{0,12}}(?:(?:(?i:{any_of(FILLERS)})|[aoe](?=\s)){_GLUE}{{0,8}}){{0,5}}(?:{_UPPER}|{_LOWER}|{_OTHER})"
 )
 _MORE = re.compile(
-    rf"[\s{CLOSERS}]*(?:{LINK_WORDS}|[\s;])[\s,]*{LINK_EXTRAS}[{OPENERS}\s]*([A-Za-z])[{CLOSERS}]*"
-    rf"(?=\s*(?:$|[\n.,;:!。，、；/&|{BOX_CLOSE}]|(?:and|or|both|und|oder|et|y|或|和|are|is)\b)|[\u3040-\u9fff])"
+    rf"[\s{CLOSERS}]*(?:\((?=or\s))?(?:{LINK_WORDS}|[\s;])[\s,]*{LINK_EXTRAS}[{OPENERS}\s]*([A-Za-z])[{CLOSERS}]*"
+    rf"(?=\s*(?:$|[\n.,;:!。，、；/&|{BOX_CLOSE}]|(?:and|or|both|und|oder|et|y|或|和|are|is)\b)|[\u3040-\u9fff\uac00-\ud7af])"
 )
+_CLAUSE_END = re.compile(
+    rf"[\s{CLOSERS}{BOX_CLOSE}]*(?:$|[\n.,;:!?。，；：！।|՝—–\[<-]|\(|['’]\w+|şıkkı\w*|{REASON}(?!\w)|[\u3040-\u9fff\uac00-\ud7af]"
+    rf"|{any_of(cues.COPULAS)}|{any_of(cues.CONFIRMS_AFTER)}|(?:ആണ്|છે|ਹੈ|වේ|da|ஆகும்|আছে|হয়)|[A-Z]\w+:|(?i:{any_of(cues.ANSWER_NOUNS)}))"
+)
+_IS_BEFORE = re.compile(rf"{any_of(cues.COPULAS)}[\s:{OPENERS}]*$", re.IGNORECASE)
 _PLACEHOLDER = re.compile(
     rf"[{CLOSERS}\s.,]*(?:where\b|stands for|being one|\(?one of|\(?the letter"
     r"|is (?:one of|the letter|a letter))",
@@ -89,12 +92,20 @@ def read_claim(declaration: Declaration, index: Mapping[str, int]) -> Claim | No
     if _PLACEHOLDER_WORD.match(window):
         return None
     claim = _direct(window, index)
+    if claim is not None and declaration.bare and not _ends_clause(window, claim):
+        return None
     if claim is None and not declaration.strict:
         claim = _indirect(window)
     if claim is None:
         return None
     start, end = claim.span
     return replace(claim, span=(start + declaration.offset, end + declaration.offset))
+
+
+def _ends_clause(window: str, claim: Claim) -> bool:
+    """Tell whether a letter right behind an announcement is the whole of what it announces."""
+    start, end = claim.span
+    return window[start - 1 : start] in tuple("([{") or _CLAUSE_END.match(window, end) is not None
 
 
 def _direct(window: str, index: Mapping[str, int]) -> Claim | None:
@@ -119,6 +130,11 @@ def _direct(window: str, index: Mapping[str, int]) -> Claim | None:
     return Claim(tuple(labels), span=(start, end), doubted=rest.lstrip(" )]}'\"").startswith("?"))
 
 
+def _ends_on(window: str, start: int, end: int) -> bool:
+    """Tell whether a window ends on "... is G"."""
+    return _IS_BEFORE.search(window[:start]) is not None and not re.search(r"\w", window[end:])
+
+
 def run_of_letters(letters: str, span: tuple[int, int], index: Mapping[str, int]) -> Claim | None:
     """Read "ABD" as three letters; other words of capitals are no claim."""
     several = list(letters) == sorted(set(letters)) and all(letter in index for letter in letters)
@@ -129,6 +145,8 @@ def _more(rest: str) -> Iterator[str]:
     """Yield the letters listed behind the first: ", D", "or D", "and E"."""
     position = 0
     while (match := _MORE.match(rest, position)) is not None:
+        if match[0].lstrip().startswith("(") and not match[0].lstrip().startswith("(or"):
+            return  # "C (I and III)" names one option and what it says
         prose = match[1].islower() and match[0].lstrip()[0] not in ",/&+;"
         if prose or rejected_after(rest[match.end() :]):
             return
@@ -141,6 +159,13 @@ def _indirect(window: str) -> Claim | None:
     mentions = find_mentions(window)
     rejected = frozenset(mention.label for mention in mentions if mention.stance == "rejected")
     asserted = [place for place, m in enumerate(mentions) if m.stance in ("picked", "implied")]
+    if (
+        not asserted
+        and mentions
+        and mentions[-1].stance == "named"
+        and _ends_on(window, mentions[-1].start, mentions[-1].end)
+    ):
+        asserted = [len(mentions) - 1]
     if not asserted:
         return Claim((), rejected) if rejected else None
     chain = chain_before(mentions, asserted[-1])

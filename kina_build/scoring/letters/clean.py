@@ -23,7 +23,7 @@ _REASONING = re.compile(
 _CHANNEL_FINAL = re.compile(r"<\|channel\|>\s*final\s*<\|message\|>", re.IGNORECASE)
 _CHANNEL_ANY = re.compile(r"<\|channel\|>\s*analysis", re.IGNORECASE)
 _CHAT_END = re.compile(
-    r"<\|(?:im_end|eot_id|end|endoftext|return)\|>|\n\s*(?:Human|User|<\|im_start\|>user)\s*:|\[INST\]"
+    r"</s>(?=\s*(?:\Z|\n|[A-Z]\w+:))|<\|(?:im_end|eot_id|end|endoftext|return)\|>|\n\s*(?:Human|User|<\|im_start\|>user)\s*:|\[INST\]"
 )
 _NEXT_QUESTION = (
     "Question|Next question|Q|Problem|Pregunta|Frage|Pergunta|Domanda|Вопрос"
@@ -61,7 +61,22 @@ _DROPPED = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f"
     "\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
 )
+_WRITTEN_NEWLINE = re.compile(r"\\n(?![a-z])")
+"""Matches the two characters of a newline that was escaped, not "\\nu"."""
+_TURKISH_IS = re.compile(r"(?<=\b[A-Z])['’][dt][iıuü]r\b")
+_ELIDED = re.compile(r"\b[ld]['’](?=(?:option|opzione|alternativ|affirm|énoncé|altern)\w*)", re.IGNORECASE)
+_THAT_IS = re.compile(r"\bi\.\s?e\.,?", re.IGNORECASE)
+_ALEF = re.compile(r"(?<!\w)الف(?!\w)")
+"""Persian and Urdu spell out the first letter."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+_LONG_BLANK = re.compile(r"\s{9,}")
+
+
+def squeeze_blanks(text: str) -> str:
+    """Shorten long runs of blanks and empty lines, which mean nothing and cost each pattern a walk."""
+    return _LONG_BLANK.sub(lambda run: "\n\n" if "\n" in run[0] else " " * 8, text)
 
 
 def drop_reasoning(text: str) -> tuple[str, bool, bool]:
@@ -107,10 +122,14 @@ def split_run_on(text: str) -> tuple[str, bool]:
     return (text[: min(ends)], True) if ends else (text, False)
 
 
+def is_disguised(text: str) -> bool:
+    """Tell whether some word mixes scripts, as texts do that hide Latin letters behind others."""
+    return not text.isascii() and any(_is_mixed(word[0]) for word in _WORD.finditer(text))
+
+
 def plain(text: str) -> str:
     """Remove disguise and mark-up: entities, invisible signs, LaTeX, markdown, HTML, struck text."""
-    if "&" in text:
-        text = html.unescape(text)
+    text = _unescape(text)
     if not text.isascii():
         text = _unify(text)
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
@@ -121,19 +140,35 @@ def plain(text: str) -> str:
         text = _unwrap_latex(text)
     if "<" in text:
         text = _TAG.sub(" ", _ANSWER_TAG.sub("\nAnswer: ", text))
-    return _drop_markdown(text)
+    return _drop_markdown(_write_out(text))
+
+
+def _unescape(text: str) -> str:
+    if "\\n" in text and "\n" not in text.strip():
+        text = _WRITTEN_NEWLINE.sub("\n", text)
+    return html.unescape(text) if "&" in text else text
+
+
+def _write_out(text: str) -> str:
+    """Drop what is glued to a letter or an option's noun by an apostrophe, and write "i.e." in full."""
+    if "'" in text or "’" in text:
+        text = _ELIDED.sub("", _TURKISH_IS.sub("", text))
+    return _THAT_IS.sub("namely", text) if "i." in text.lower() else text
 
 
 def _unify(text: str) -> str:
     text = unicodedata.normalize("NFKC", _DROPPED.sub("", text).translate(BADGES))
     text = text.replace("\u2028", "\n").replace("\u2029", "\n").replace("\x85", "\n")
-    return _WORD.sub(_unmix, text)
+    return _ALEF.sub("أ", _WORD.sub(_unmix, text))
 
 
 def _unmix(word: re.Match[str]) -> str:
     """Write a word that mixes scripts, such as Answer with a Cyrillic A, in Latin letters."""
-    mixed = not word[0].isascii() and _LATIN_LETTER.search(word[0]) is not None
-    return word[0].translate(LOOKALIKES) if mixed else word[0]
+    return word[0].translate(LOOKALIKES) if _is_mixed(word[0]) else word[0]
+
+
+def _is_mixed(word: str) -> bool:
+    return not word.isascii() and _LATIN_LETTER.search(word) is not None
 
 
 def _unwrap_latex(text: str) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from heapq import nlargest
 from typing import Literal
 
 from kina_build.scoring.letters import cues, denials
 from kina_build.scoring.letters.clean import BOX_CLOSE, BOX_OPEN
-from kina_build.scoring.letters.mentions import NATIVE
+from kina_build.scoring.letters.mentions import MARKS, NATIVE, imagined
 from kina_build.scoring.letters.patterns import (
     CLOSERS,
     OPENERS,
@@ -30,13 +32,13 @@ SENTENCE = 70
 OPTION_REACH = 30
 """Characters before "correct" in which the word for an option may begin."""
 
-LAST_CUES = 64
+LAST_CUES = 24
 """Cues read at most: in a reply that announces its answer more often, the last ones count."""
 
 HEADINGS = listed(
     """
     choice · option · letter · selection · pick · prediction · label · selected · final · result ·
-    solution · conclusion · response · verdict · correct · ans · opción · wahl · choix
+    solution · conclusion · response · verdict · correct · true · ans · opción · wahl · choix
     """
 )
 """Words that declare only as a key of JSON, or at the start of a line before a colon."""
@@ -52,11 +54,20 @@ SUPPOSING = (
 )
 """Words that make a declaration behind them in the sentence no declaration."""
 
+_OPTION_WORD = rf"(?i:{any_of(cues.OPTION_NOUNS)})"
 _NOUNS = Cues(cues.ANSWER_NOUNS)
 _RIGHT = Cues(cues.RIGHT)
 _PICKS = Cues(cues.PICKS, tail=r"\s")
 _NEGATED = Cues(cues.NOT_COPULAS)
 _SUPPOSES = Cues(SUPPOSING)
+_SUPERSEDED = Cues(denials.SUPERSEDED)
+_OTHERS = Cues(denials.OTHERS)
+_CONDITIONAL = Cues(denials.CONDITIONAL)
+_CHOICES = re.compile(r"\b(?:choices|options)\b|选项|選項", re.IGNORECASE)
+_SIGN_NEXT = re.compile(
+    rf"(?:[ \t]*{any_of(cues.RIGHT)}){{0,2}}[ \t]*[{OPENERS}]*(?:{_OPTION_WORD}[ \t]*[{OPENERS}]*)?"
+    rf"(?:[A-ZА-ЯΑ-Ω]|[{NATIVE}])(?!\w|[{MARKS}])"
+)
 _ANY_OPTION = any_of(cues.OPTION_NOUNS)
 _OPTION_BEHIND = re.compile(rf"(?:(?:\s+\w{{1,15}}){{0,2}}?\s+|[的な]?){_ANY_OPTION}", re.IGNORECASE)
 _OPTION_BEFORE = re.compile(rf"{_ANY_OPTION}\s+(?:que es |yang )?$", re.IGNORECASE)
@@ -95,12 +106,18 @@ class Declaration:
     supposed: bool
     """Stands in an "if" or behind "wrong"."""
     boxed: bool = False
+    bare: bool = False
+    """Nothing joins the announcement to what follows: only a letter that ends its clause counts."""
 
 
 Kind = Literal["noun", "key", "pick", "box"]
 
 
-@dataclass(frozen=True, order=True)
+Place = tuple[int, int, Kind]
+"""The fields of a Head: cheaper than one, as a reply may hold thousands."""
+
+
+@dataclass(frozen=True)
 class Head:
     """The words of a declaration, up to what joins them to a letter."""
 
@@ -109,56 +126,66 @@ class Head:
     kind: Kind
 
 
-def find_declarations(text: str, start: int = 0) -> list[Declaration]:
+@lru_cache(maxsize=4)
+def find_declarations(text: str, start: int = 0) -> tuple[Declaration, ...]:
     """List the explicit declarations of a text from a place on; of very many, the last LAST_CUES."""
-    heads = sorted(set(_heads(text, start)))[-LAST_CUES:]
-    return [declaration for head in heads if (declaration := _declaration(text, head)) is not None]
+    heads = sorted(nlargest(LAST_CUES, set(_heads(text, start))))
+    found = (_declaration(text, Head(*head)) for head in heads)
+    return tuple(declaration for declaration in found if declaration is not None)
 
 
-def _heads(text: str, start: int) -> Iterator[Head]:
+def _heads(text: str, start: int) -> Iterator[Place]:
     for begin, end in _NOUNS.spans(text, start):
-        yield Head(begin, end, "noun")
+        yield (begin, end, "noun")
     for begin, end in sorted(_RIGHT.spans(text, start))[-LAST_CUES:]:
         yield from _option_heads(text, start, begin, end)
     for match in _KEY.finditer(text, start):
-        yield Head(match.start(), match.end(), "key")
+        yield (match.start(), match.end(), "key")
     for begin, end in _PICKS.spans(text, start):
+        if text[begin - 1 : begin] in tuple("-–—"):
+            continue  # a name such as Niemann–Pick
         that = _THAT.match(text, end)
-        yield Head(begin, that.end() if that else end, "pick")
+        yield (begin, that.end() if that else end, "pick")
     place = text.find(BOX_OPEN, start)
     while place >= 0:
-        yield Head(place, place + 1, "box")
+        yield (place, place + 1, "box")
         place = text.find(BOX_OPEN, place + 1)
 
 
-def _option_heads(text: str, floor: int, begin: int, end: int) -> Iterator[Head]:
+def _option_heads(text: str, floor: int, begin: int, end: int) -> Iterator[Place]:
     """Yield "correct option" and "opción correcta" around a word of RIGHT."""
     behind = _OPTION_BEHIND.match(text, end)
     if behind:
-        yield Head(begin, behind.end(), "noun")
+        yield (begin, behind.end(), "noun")
     first = max(floor, begin - OPTION_REACH)
     before = _OPTION_BEFORE.search(text[first:begin])
     if before:
-        yield Head(first + before.start(), end, "noun")
+        yield (first + before.start(), end, "noun")
 
 
 def _declaration(text: str, head: Head) -> Declaration | None:
-    end, negated, strict = head.end, False, True
+    end, negated, strict, bare_head = head.end, False, True, False
     if head.kind == "noun":
         end = _SUFFIX.match(text, end).end()  # type: ignore[union-attr]
         link = _LINK.search(text, end, end + MIDDLE)
-        if link is not None and _BREAK.search(text, end, link.start()) is None:
+        next_sign = _SIGN_NEXT.match(text, end)
+        joined = link is not None and _BREAK.search(text, end, link.start()) is None
+        if link is not None and joined and not (next_sign and next_sign.end() <= link.start()):
+            if _CHOICES.search(text, end, link.start()):
+                return None
             end, strict, negated = link.end(), False, _NEGATED.occurs(link[0])
         elif (bare := _BARE.match(text, end) or _dotted(text, head.start, end)) is not None:
-            end = bare.end()
+            end, bare_head = bare.end(), "\n" not in bare[0]
+        elif next_sign:
+            bare_head = True
         else:
             return None
     window, offset = _window(text, end)
     if negated:
         window, offset = "not " + window, offset - len("not ")
     boxed = head.kind == "box"
-    supposed = not boxed and _is_supposed(text[max(0, head.start - SENTENCE) : head.start])
-    return Declaration(head.start, window, offset, strict, supposed, boxed)
+    supposed = not boxed and _is_supposed(text, head)
+    return Declaration(head.start, window, offset, strict, supposed, boxed, bare_head)
 
 
 def _dotted(text: str, start: int, end: int) -> re.Match[str] | None:
@@ -175,7 +202,23 @@ def _window(text: str, offset: int) -> tuple[str, int]:
     return text[offset : end.end() if end else stop], offset
 
 
-def _is_supposed(before: str) -> bool:
-    sentence = _SENTENCE_BREAK.split(before)[-1]
-    end = _SUPPOSES.first_end(sentence)
-    return end is not None and _TURNED.search(sentence, end) is None
+def _is_supposed(text: str, head: Head) -> bool:
+    """Tell whether a declaration tells of what would hold, what others choose, or what was thought before."""
+    before = _SENTENCE_BREAK.split(text[max(0, head.start - SENTENCE) : head.start])[-1]
+    behind = _SENTENCE_BREAK.split(text[head.start : head.end + SENTENCE])[0]
+    if imagined(before, behind):
+        return True
+    superseded = _SUPERSEDED.last_end(before + text[head.start : head.end])
+    if superseded is not None and _TURNED.search(before, min(superseded, len(before))) is None:
+        return True
+    picks = head.kind == "pick" or text[head.start : head.end] in ("选", "選", "选择", "選擇")
+    if picks and (_OTHERS.occurs(before) or _choosing(text, head)):
+        return True
+    end = _SUPPOSES.first_end(before)
+    return end is not None and _TURNED.search(before, end) is None
+
+
+def _choosing(text: str, head: Head) -> bool:
+    """Tell whether a verb of choice is the subject of a sentence: "Choosing A would mean ..."."""
+    verb = text[head.start : head.end].lower()
+    return verb.rstrip().endswith("ing") and _CONDITIONAL.occurs(text[head.end : head.end + 20])

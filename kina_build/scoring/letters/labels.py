@@ -8,6 +8,9 @@ from functools import cache
 
 LATIN = string.ascii_uppercase
 
+NUMBERED = "".join(chr(0xE100 + place) for place in range(20))
+"""Private signs for ①, ❷ and their kin: an option's number, told apart from a bare numeral."""
+
 NATIVE: tuple[str, ...] = (
     "กขคงจฉชซฌญ",  # Thai, as exams letter their choices
     "أبجدهوزحطي",  # Arabic abjad order
@@ -18,10 +21,29 @@ NATIVE: tuple[str, ...] = (
     "ㄱㄴㄷㄹㅁㅂㅅㅇㅈㅊ",
     "कखगघङचछजझञ",  # Devanagari
     "কখগঘঙচছজঝঞ",  # Bengali
-    "\0БВГД",  # Cyrillic letters that look like no Latin one; the others are read as they look
-    "\0\0ΓΔ",  # Greek likewise
+    "கஙசஞடணதநபம",  # Tamil consonants
+    "அஆஇஈஉஊஎஏஐஒ",  # Tamil vowels, as exams letter their choices
+    "అఆఇఈఉఊఎఏఐఒ",  # Telugu
+    "ಅಆಇಈಉಊಎಏಐಒ",  # Kannada
+    "അആഇഈഉഊഎഏഐഒ",  # Malayalam
+    "აბგდევზთიკ",  # Georgian
+    "ሀለሐመሠረሰቀበተ",  # Amharic
+    "ԱԲԳԴԵԶԷԸԹԺ",  # Armenian
+    "\0БВГДЕЖЗИК",  # Cyrillic, but for А; В, Е and К are read as AMBIGUOUS says
+    "\0\0ΓΔ\0\0ΗΘ",  # Greek likewise
+    NUMBERED,
 )
 """Option letters of other scripts; the place in the string is the place of the option."""
+
+AMBIGUOUS: dict[str, tuple[str, str]] = {
+    "В": ("B", "C"),
+    "Е": ("E", "F"),
+    "К": ("K", "J"),
+    "Н": ("H", "N"),
+    "Η": ("H", "G"),
+    "Ζ": ("Z", "F"),
+}
+"""Signs that are one letter to the eye and another by their place: (by the eye, by place)."""
 
 LOOKALIKES = str.maketrans(
     "АВСЕНІЈКМОРЅТХУаесіјорѕхуΑΒΕΗΙΚΜΝΟΡΤΧΥΖ",
@@ -30,25 +52,37 @@ LOOKALIKES = str.maketrans(
 """Cyrillic and Greek letters that cannot be told from Latin ones by eye."""
 
 BADGES = str.maketrans(
-    {chr(start + place): LATIN[place] for start in (0x1F150, 0x1F170) for place in range(26)}
+    {chr(start + place): LATIN[place] for start in (0x1F150, 0x1F170, 0x1F130) for place in range(26)}
+    | {chr(0x24B6 + place): LATIN[place] for place in range(26)}
+    | {
+        chr(start + place): NUMBERED[place]
+        for start, count in ((0x2460, 20), (0x2776, 10), (0x2780, 10), (0x278A, 10), (0x24F5, 10))
+        for place in range(count)
+    }
 )
-"""Negative circled and squared capitals, which NFKC leaves as they are."""
+"""Circled and squared capitals and numbers, some of which NFKC leaves as they are."""
 
 
 @cache
 def native_letters() -> dict[str, str]:
-    """Return the Latin label of each native option letter."""
+    """Return the Latin label of each native option letter that has but one reading."""
     table = {
-        sign: LATIN[place] for script in NATIVE for place, sign in enumerate(script) if sign not in "\0В"
+        sign: LATIN[place]
+        for script in NATIVE
+        for place, sign in enumerate(script)
+        if sign != "\0" and sign not in AMBIGUOUS
     }
-    table |= {"ا": "A", "ھ": "E", "ة": "E", "ى": "J"}
-    return table
+    return table | {"ا": "A", "ھ": "E", "ة": "E", "ى": "J", "پ": "B"}
 
 
 def to_label(sign: str) -> str:
-    """Return the upper-case Latin label a sign stands for; numbers stay numbers."""
+    """Return the upper-case Latin label a sign stands for; a sign of two readings stays as it is."""
     sign = unicodedata.normalize("NFC", sign)
-    return native_letters().get(sign) or sign.translate(LOOKALIKES).upper()
+    upper = sign.upper()
+    if upper in AMBIGUOUS:
+        return upper
+    native = native_letters()
+    return native.get(sign) or native.get(upper) or sign.translate(LOOKALIKES).upper()
 
 
 @cache

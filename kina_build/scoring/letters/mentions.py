@@ -10,7 +10,7 @@ from typing import Literal
 
 from kina_build.scoring.letters import cues, denials
 from kina_build.scoring.letters.labels import native_letters, to_label
-from kina_build.scoring.letters.patterns import CLOSERS, OPENERS, UNSPACED, Cues, any_of
+from kina_build.scoring.letters.patterns import CLOSERS, OPENERS, UNSPACED, Cues, any_of, listed
 
 Stance = Literal["picked", "implied", "rejected", "supposed", "named"]
 """picked: by a verb of choice or a confirmation; implied: "so B"; supposed: "if it were B"."""
@@ -21,14 +21,20 @@ BEFORE, AFTER = 70, 48
 LINK_REACH = 40
 """Characters that may stand between two members of a list."""
 
-LAST_MENTIONS = 64
+LAST_MENTIONS = 40
 """Mentions weighed at most: in a text that names more letters, the last ones."""
+
+MARKS = (
+    "\u0300-\u036f\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0981-\u0983\u09bc-\u09cd\u0bbe-\u0bcd"
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+)
+"""Vowel signs and tone marks: a letter that carries one is part of a word."""
 
 NATIVE = "".join(sign for sign in native_letters() if sign > "\u03ff")
 CAPITALS = "A-ZАВСЕНІЈКМОРЅТХΑΒΕΗΙΚΜΝΟΡΤΧΓΔБГД"
 _SIGN = f"[a-z{CAPITALS}УΥΖ{NATIVE}]"
 _MENTION = re.compile(
-    rf"(?<![\w)])[{OPENERS}]{{1,3}}\s?(?P<bracketed>{_SIGN})\s?[{CLOSERS}]{{1,3}}(?!\w)"
+    rf"(?<![\w)])[{OPENERS}]{{1,3}}\s?(?P<bracketed>{_SIGN})\s?[{CLOSERS}]{{1,3}}(?![^\W{UNSPACED}])"
     rf"|(?<!\w)(?P<native>[{NATIVE}])(?!\w)"
     rf"|(?<![^\W{UNSPACED}])(?<![\-'’^/\\.%°$+=])(?P<bare>[{CAPITALS}])(?![^\W{UNSPACED}])"
     r"(?!['’^%°]\w?|-\w|[+*/=]\s?\w|\s?[=<>≈≤≥∈]\s?\S|\.\w)"
@@ -57,11 +63,15 @@ _I_CLAUSE = re.compile(
 _BINOMIAL = re.compile(r"\.\s[a-z]{3,}\s[a-z]")
 """E. coli and other species."""
 
-_AROUND = rf"[\s{CLOSERS},:：\-–—]*"
+_AROUND = rf"[\s{CLOSERS},:：\-–—]*(?:\([^()\n]{{1,40}}\)\s*)?"
 _GLUE = rf"[\s:：,，;\-–—>→=.{OPENERS}]*"
-_FILLER = (
-    rf"(?:{any_of((*cues.OPTION_NOUNS, 'the', 'a', 'la', 'el', 'o', 'die', 'der', 'de', 'das', 'that'))}\s*)"
+_FILLERS = listed(
+    """
+    the · a · la · el · o · die · der · de · das · that · az · η · το ·
+    most likely · probably · likely · clearly
+    """
 )
+_FILLER = rf"(?:{any_of((*cues.OPTION_NOUNS, *_FILLERS))}\s*)"
 _UP_TO_HERE = rf"{_GLUE}{_FILLER}{{0,3}}{_GLUE}$"
 
 _TO_BE = r"(?<!\w)(?:is|are|was|were|seems?|looks?|appears?|(?:would |must |can )?be)"
@@ -72,6 +82,27 @@ _OPTION = Cues(cues.OPTION_NOUNS, tail=rf"\s*[{OPENERS}]?\s*$")
 _PICKS = Cues(cues.PICKS, tail=_UP_TO_HERE)
 _RIGHT = Cues(cues.RIGHT, tail=rf"[^.!?。]{{0,40}}?{any_of(cues.COPULAS)}{_UP_TO_HERE}")
 _LEADS = Cues(cues.LEADS_TO, tail=_UP_TO_HERE)
+_NAMES = Cues(
+    (*cues.SUBJECTS, *cues.OPTION_NOUNS), tail=rf"[^.!?。]{{0,70}}?{any_of(cues.COPULAS)}{_UP_TO_HERE}"
+)
+_NAMES_BARE = Cues(
+    (*cues.SUBJECTS, *cues.OPTION_NOUNS),
+    tail=rf"[^.!?。]{{0,20}}?\s{any_of(cues.OPTION_NOUNS)}{_UP_TO_HERE}",
+)
+_ENDS = re.compile(rf"[\s{CLOSERS}]*(?:$|[.!。])")
+_IS_OPTION = re.compile(
+    rf"{any_of(cues.COPULAS)}{_GLUE}(?:(?:the|la|l['’])\s*)?(?:the one (?:in"
+    rf"|under)\s+)?{any_of(cues.OPTION_NOUNS)}\s*[{OPENERS}]*$"
+    rf"|\b(?:pairing|one|order|combination) (?:in|under"
+    rf"|of)\s*(?:{any_of(cues.OPTION_NOUNS)})?\s*[{OPENERS}]*$",
+    re.IGNORECASE,
+)
+_NEGATED_IS = re.compile(rf"{any_of(cues.NOT_COPULAS)}{_UP_TO_HERE}", re.IGNORECASE)
+_ODD_AFTER = re.compile(
+    rf"{_AROUND}(?:is|was|would be) the (?:only|one|exception|odd|intruder|false|incorrect"
+    rf"|untrue)\b(?!.{{0,20}}\b(?:eliminat|rule|exclud))",
+    re.IGNORECASE,
+)
 _CONFIRMS = re.compile(rf"{_AROUND}{_FILLER}?{any_of(cues.CONFIRMS_AFTER)}", re.IGNORECASE)
 _REJECTS = Cues(denials.REJECTS_BEFORE)
 _PASSES_OVER = Cues(denials.PASSES_OVER, tail=rf"\s+{_FILLER}{{0,2}}[{OPENERS}]*$")
@@ -82,6 +113,17 @@ _WRONG_VERDICT = re.compile(rf"[\s.):：–—-]+{any_of(denials.VERDICT_WRONG)}
 _FAILS = re.compile(rf"{_AROUND}{any_of(denials.REJECTS_AFTER_ALONE)}", re.IGNORECASE)
 _IS_WRONG = re.compile(
     rf"{_AROUND}{_TO_BE}\s(?:\w+\s){{0,2}}?{any_of(denials.REJECTING_ADJECTIVES)}", re.IGNORECASE
+)
+_SUPERSEDED = Cues(denials.SUPERSEDED)
+_RANGE = re.compile(r"(?<!\w)[A-Z]\s?(?:to|through|bis|à|до|[-–—])\s?$")
+_CONDITION = Cues(denials.CONDITIONS)
+_IRREAL_VERB = Cues(denials.CONDITIONAL)
+_FORCED = re.compile(
+    r"\bif i (?:had to|have to|must|were to|was to)|\bif (?:forced|pressed|asked)", re.IGNORECASE
+)
+_IRREAL = re.compile(r"\w*s[ae]yd[ıi]|\bolurdu\b|\bif\b.*\bwould\b", re.IGNORECASE)
+_CONCLUDES = re.compile(
+    any_of(("but", "so", "therefore", "thus", "hence", "所以", "因此", "故", "而是")), re.IGNORECASE
 )
 _CONDITIONAL = re.compile(r"\s*(?:would|could|might|may|were)\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[!?;。！？；\n]|\.(?=\s|$)")
@@ -140,6 +182,8 @@ def is_a_word(text: str, sign: str, start: int, end: int, *, named: bool = True)
 
 def _signs(text: str, start: int) -> Iterator[re.Match[str]]:
     for match in deque(_MENTION.finditer(text, start), maxlen=LAST_MENTIONS):
+        if _RANGE.search(text[max(0, match.start() - 12) : match.start()]):
+            continue
         if match["bare"]:
             genuine = not is_a_word(text, match["bare"], match.start(), match.end())
         elif match["native"]:
@@ -168,15 +212,38 @@ def _stance(text: str, match: re.Match[str], floor: int, previous: Mention | Non
     verdict = _verdict(text, match, after)
     if verdict is not None:
         return verdict
+    if _ODD_AFTER.match(after):
+        return "picked"
     inherits = linked and previous is not None and previous.stance == "rejected"
     before = _clause(text, match.start(), max(floor, previous.end if previous else floor))
-    if inherits or rejected_after(after) or _rejected_before(before):
+    named = not rejected_after(after) and _names(before, after)
+    if inherits or rejected_after(after) or (not named and _rejected_before(before)):
         return "rejected"
-    if after.lstrip().startswith("?") or _supposed(_clause(text, match.start(), floor), after):
+    if _left_open(_clause(text, match.start(), floor), before, after):
         return "supposed"
+    return _chosen(before, after, named=named)
+
+
+def _left_open(sentence: str, before: str, after: str) -> bool:
+    """Tell whether a letter is asked about, supposed, or was an earlier thought."""
+    if after.lstrip().startswith("?") or _supposed(sentence, after):
+        return True
+    if _CONFIRMS.match(after) is None and (_CONDITIONAL.match(after) or _SUPERSEDED.occurs(before)):
+        return True
+    return imagined(sentence, after.split("\n", maxsplit=1)[0])
+
+
+def _chosen(before: str, after: str, *, named: bool) -> Stance:
     if _CONFIRMS.match(after) or _PICKS.occurs(before) or _RIGHT.occurs(before):
         return "picked"
-    return "implied" if _LEADS.occurs(before) else "named"
+    return "implied" if named or _LEADS.occurs(before) or _IS_OPTION.search(before) else "named"
+
+
+def _names(before: str, after: str) -> bool:
+    """Tell whether a clause says which option is the one: "the statement that is not true is"."""
+    if _NEGATED_IS.search(before):
+        return False
+    return _NAMES.occurs(before) or (_ENDS.match(after) is not None and _NAMES_BARE.occurs(before))
 
 
 def _verdict(text: str, match: re.Match[str], after: str) -> Stance | None:
@@ -189,14 +256,24 @@ def _verdict(text: str, match: re.Match[str], after: str) -> Stance | None:
 
 
 def _rejected_before(clause: str) -> bool:
-    if _PASSES_OVER.occurs(clause):
+    if _PASSES_OVER.occurs(clause) and not _LEADS.occurs(clause):
         return True
     end = _REJECTS.last_end(clause)
     return end is not None and not _TURN.occurs(clause[end:])
 
 
+def imagined(before: str, behind: str) -> bool:
+    """Tell whether a sentence tells of what would hold under a condition that does not."""
+    sentence = f"{before} {_SENTENCE_END.split(behind)[0]}"
+    if _FORCED.search(sentence):
+        return False
+    return _IRREAL.search(sentence) is not None or (
+        _CONDITION.occurs(before) and _IRREAL_VERB.occurs(sentence) and _CONCLUDES.search(before) is None
+    )
+
+
 def _supposed(sentence: str, after: str) -> bool:
-    end = _SUPPOSES.first_end(sentence)
+    end = _SUPPOSES.last_end(sentence)
     return end is not None and (_CONDITIONAL.match(after) is not None or "," not in sentence[end:])
 
 

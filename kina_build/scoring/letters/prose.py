@@ -1,4 +1,4 @@
-"""Letters in replies that declare nothing: alone on a line, at the start, or in running text."""
+"""Letters that running text chooses by a word: "so it is B", "C is correct", "by elimination, D"."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import re
 from collections.abc import Mapping
 
 from kina_build.scoring.letters import cues, denials
-from kina_build.scoring.letters.claims import Claim, run_of_letters
-from kina_build.scoring.letters.labels import to_label
+from kina_build.scoring.letters.claims import Claim
 from kina_build.scoring.letters.mentions import (
-    NATIVE,
     REASON,
     Mention,
     chain_before,
@@ -19,40 +17,47 @@ from kina_build.scoring.letters.mentions import (
 )
 from kina_build.scoring.letters.patterns import CLOSERS, OPENERS, Cues, any_of
 
-SHORT = 300
-"""Characters up to which a reply that names one letter only is taken to answer with it."""
-
 CORRECTION_REACH = 40
 """Characters between "no, wait" and the letter it corrects to."""
 
 SMALL_REACH = 24
 """Characters before a lower-case letter searched for "it's"."""
 
+RIVAL_REACH = 60
+"""Characters between two letters that are confirmed alike, so that neither is the choice."""
+
 _CORRECTION = Cues(denials.CORRECTIONS)
+_TAKES_BACK = re.compile(
+    rf"[\s{CLOSERS}.,;:!?…—–-]*{any_of((*denials.CORRECTIONS, 'hold on', 'moment', 'espera'))}", re.IGNORECASE
+)
+_TURNS = Cues((*denials.TURNS, "now", "however", "so"))
 _LEADS_BACK = any_of((*cues.LEADS_TO, *cues.OPTION_NOUNS, "should", "the", "answer", "i", "choose", "pick"))
 _CORRECTED_TO = Cues(
     denials.CORRECTIONS,
     tail=rf"[\s,.:;!…—–-]*(?:{_LEADS_BACK}[\s,:—–-]*){{0,5}}[{OPENERS}]*$",
 )
-_ALONE = re.compile(
-    rf"[\s{OPENERS}$.:：=>→•–—-]*+(?:(?i:{any_of(cues.OPTION_NOUNS)})\s*[{OPENERS}]*)?"
-    rf"(?:(?P<sign>[A-Za-z{NATIVE}АВСЕНІКМОРТХΑΒΕΗΙΚΜ])|(?P<run>[A-Z]{{2,5}})|(?P<number>\d{{1,3}}))"
-    rf"[\s{CLOSERS}.。,:：!$-]*"
-)
 _LEADING = re.compile(
-    rf"[\s{OPENERS}\"'•–—-]*(?:(?i:option|choice|letter|the answer|选项|選項|вариант|opción)\s*[{OPENERS}]*)?"
+    rf"[\s{OPENERS}\"'•–—-]*(?:(?i:option|choice|letter|the answer|选项|選項|вариант|opción|letra"
+    rf"|lettre)\s*[{OPENERS}]*)?"
     rf"(?P<sign>[A-Z])[{CLOSERS}]*"
-    r"(?=\s*(?:$|\n|[.,:;!?)）。，：—–]|\s-\s|\s(?:because|since|as|for|is|and|or|&|由于|因为)\b)|\s*/\s*[A-Z]\b)"
+    r"(?=\s*(?:$|\n(?!\s+[a-z])|[.,:;!?)）。，：]|[–—]\s)|\s-\s|\s(?:because|since|as|for|or|&|由于|因为)\b|\s*/\s*[A-Z]\b)"
 )
+_SMALL_LEADING = re.compile(r"\(?(?P<sign>[a-z])\)\s(?!.*\b[a-z]\)\s)")
+_ROMAN = re.compile(r"\s*(?:,|and|&|und|et|y)\s+(?:II|III|IV|V)\b")
+_LISTED = re.compile(r"[\s(\[]*A\W{1,4}B\W{1,4}C\b")
 _HEADERS = re.compile(
     rf"^[ \t{OPENERS}•-]*(?:option\s+)?[A-Z][{CLOSERS}]*\s*[.:)]", re.MULTILINE | re.IGNORECASE
 )
 _CLAUSE_END = re.compile(
-    rf"[\s{CLOSERS}]*(?:$|[.,;:!。，；：！\n]|[-–—]|{REASON}\b|[\u3040-\u9fff\uac00-\ud7af])"
+    rf"[\s{CLOSERS}]*(?:$|[.,;!。，；！\n]|[:：]\s*(?:$|\n)|[-–—]\s*{REASON}\b|\(|{REASON}\b|[\u3040-\u9fff\uac00-\ud7af])"
 )
 _SMALL = re.compile(r"[\s:,-](?P<sign>[a-z])")
-_LEADS_TO_SMALL = Cues((*cues.LEADS_TO, *cues.PICKS), tail="$")
-_FINISHED = re.compile(rf"[.!。！{CLOSERS}]\s*$")
+_LEADS_TO_SMALL = Cues((*cues.LEADS_TO, *cues.PICKS, "its"), tail="$")
+
+
+def takes_back(text: str) -> bool:
+    """Tell whether a writer starts over right behind an answer: "Hmm, ..."."""
+    return _TAKES_BACK.match(text) is not None
 
 
 def find_correction(text: str, start: int) -> Mention | None:
@@ -66,27 +71,18 @@ def find_correction(text: str, start: int) -> Mention | None:
     return None
 
 
-def read_last_line(text: str, index: Mapping[str, int]) -> Claim | None:
-    """Take a last line, or a whole reply, that is nothing but a letter."""
-    stripped = text.rstrip()
-    match = _ALONE.fullmatch(stripped, stripped.rfind("\n") + 1)
-    if match is None:
-        return None
-    if match["run"]:
-        return run_of_letters(match["run"], match.span("run"), index)
-    if match["number"]:
-        return Claim((match["number"],), span=match.span("number")) if match["number"] in index else None
-    return Claim((to_label(match["sign"]),), span=match.span("sign"))
-
-
 def read_leading(text: str) -> Claim | None:
     """Take a letter the reply begins with, unless it lists the options or takes it back."""
     match = _LEADING.match(text)
-    if match is None or len(_HEADERS.findall(text)) > 1:
+    small = _SMALL_LEADING.match(text.lstrip())
+    if small is not None and len(_HEADERS.findall(text)) < 2:
+        start = len(text) - len(text.lstrip()) + small.start("sign")
+        return Claim((small["sign"].upper(),), span=(start, start + 1))
+    if match is None or _LISTED.match(text) or len(_HEADERS.findall(text)) > 1:
         return None
     start, end = match.span("sign")
     rest = text[end:]
-    if is_a_word(text, match["sign"], start, end) or rejected_after(rest):
+    if is_a_word(text, match["sign"], start, end) or rejected_after(rest) or _ROMAN.match(rest):
         return None
     if rest.lstrip().startswith("?") or _CORRECTION.occurs(rest):
         return None
@@ -112,9 +108,21 @@ def read_prose(text: str, index: Mapping[str, int]) -> Claim | None:
             continue
         if mention.stance == "picked" or (mention.stance == "implied" and _ends_clause(text, mention)):
             chain = chain_before(mentions, place)
-            named = dict.fromkeys(m.label for m in chain if m.stance != "rejected")
+            rivals = _rivals(text, mentions[: place + 1 - len(chain)], mention)
+            named = dict.fromkeys(m.label for m in (*rivals, *chain) if m.stance != "rejected")
             return Claim(tuple(named), span=(chain[0].start, mention.end))
     return None
+
+
+def _rivals(text: str, before: list[Mention], chosen: Mention) -> list[Mention]:
+    """Return the mention before, if it was confirmed just like the chosen one and is not taken back."""
+    if not before or before[-1].stance != chosen.stance:
+        return []
+    if chosen.label in {mention.label for mention in chain_before(before, len(before) - 1)}:
+        return []
+    between = text[before[-1].end : chosen.start]
+    calm = len(between) <= RIVAL_REACH and not _CORRECTION.occurs(between) and not _TURNS.occurs(between)
+    return [before[-1]] if calm else []
 
 
 def read_small_letter(text: str) -> Claim | None:
@@ -125,17 +133,6 @@ def read_small_letter(text: str) -> Claim | None:
     if match is None or not _LEADS_TO_SMALL.occurs(before):
         return None
     return Claim((match["sign"].upper(),), span=match.span("sign"))
-
-
-def read_sole(text: str, index: Mapping[str, int]) -> Claim | None:
-    """Take the only letter a short, finished reply names without rejecting it."""
-    if len(text) > SHORT or not _FINISHED.search(text):
-        return None
-    mentions = [m for m in find_mentions(text) if m.stance in ("named", "implied") and m.label in index]
-    named = {mention.label for mention in mentions}
-    if len(named) != 1 or not _ends_clause(text, mentions[-1]):
-        return None
-    return Claim(tuple(named), span=(mentions[-1].start, mentions[-1].end))
 
 
 def _ends_clause(text: str, mention: Mention) -> bool:

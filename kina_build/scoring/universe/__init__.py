@@ -1,7 +1,7 @@
 """Scores of replies that enumerate a whole universe of names."""
 
 from kina_build.scoring.universe.match import MATCHINGS, Matched, Matching, add_judged, match_names
-from kina_build.scoring.universe.parse import parse_names
+from kina_build.scoring.universe.parse import ListReading, parse_names, read_list
 from kina_build.scoring.universe.score import (
     FORM,
     ListReply,
@@ -17,6 +17,7 @@ from kina_build.scoring.universe.score import (
 __all__ = [
     "FORM",
     "MATCHINGS",
+    "ListReading",
     "ListReply",
     "Matched",
     "Matching",
@@ -27,6 +28,7 @@ __all__ = [
     "match_names",
     "match_replies",
     "parse_names",
+    "read_list",
     "read_replies",
     "read_seeds",
     "sum_up",

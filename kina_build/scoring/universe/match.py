@@ -54,7 +54,7 @@ def match_names(
     """
     code = language.split("-", maxsplit=1)[0].lower()
     names = {tier_one(name, code): name for name in sorted(predicted, reverse=True)}
-    truth = {tier_one(entry[0], code): tuple(entry) for entry in sorted(map(tuple, golds), reverse=True)}
+    truth = {_own_form(entry, code): tuple(entry) for entry in sorted(map(tuple, golds), reverse=True)}
     if matching == "greedy":
         said = list(dict.fromkeys(tier_one(name, code) for name in predicted))
     else:
@@ -64,6 +64,11 @@ def match_names(
     paired = pair_greedily(fits) if matching == "greedy" else pair_up(fits, len(listed))
     pairs = tuple((place, gold) for place, gold in enumerate(paired) if gold >= 0)
     return Matched(tuple(names[form] for form in said), tuple(listed), pairs, len(predicted) - len(said))
+
+
+def _own_form(entry: Sequence[str], code: str) -> tuple[str, tuple[str, ...]]:
+    """Return what golds are told apart by: entries that share a name but not their aliases stay apart."""
+    return tier_one(entry[0], code), tuple(sorted({tier_one(name, code) for name in entry}))
 
 
 def _fits(said: Sequence[str], golds: Sequence[Sequence[str]], code: str) -> list[list[int]]:

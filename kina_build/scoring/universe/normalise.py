@@ -35,6 +35,9 @@ _ANY_ARTICLE = {language: re.compile(rf"^{pattern}") for language, pattern in AR
 _STRIPPED = re.compile("[\u064b-\u0652\u0670\u0640]")
 """Arabic vowel marks and the tatweel."""
 
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+"""The comma of "3,000"."""
+
 _SHORT_I_BREVE = "\u0306"
 
 
@@ -63,7 +66,7 @@ def tier_one(name: str, language: str = "") -> str:
 def tier_two(form: str, language: str = "") -> str:
     """Drop articles and punctuation of any script; "+", "#" and decimal points stay."""
     article = _ANY_ARTICLE.get(language)
-    text = article.sub("", form) if article else form
+    text = _THOUSANDS.sub("", article.sub("", form) if article else form)
     kept = [_unpunctuated(text, place) for place in range(len(text))]
     return " ".join("".join(kept).split()) or form
 

@@ -1,162 +1,197 @@
-"""From a reply to the list of names it gives: the first rule that fits, nothing split inside a name."""
+"""From a reply to the list of names it gives, by the blocks it is made of.
+
+In order: a literal (JSON, Python, also cut off); a table; marked lines; plain lines; names
+inside a sentence. A gloss is no name of its own, and no name is cut through. What is prose
+has the status unparsed, and what declines the status refused.
+"""
 
 from __future__ import annotations
 
-import json
+import html
 import re
-from collections.abc import Collection, Iterator
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Literal
 
-from kina_build.chat.objects import read_value, written
+from kina_build.scoring.letters import denials
 from kina_build.scoring.letters.clean import drop_reasoning
-from kina_build.scoring.universe.normalise import tier_one
+from kina_build.scoring.letters.patterns import Cues
+from kina_build.scoring.universe.blocks import Block, find_blocks, name_column
+from kina_build.scoring.universe.conjunctions import conjunction
+from kina_build.scoring.universe.glosses import Known, bare, drop_links, resolve
+from kina_build.scoring.universe.inline import split_inline
+from kina_build.scoring.universe.literals import read_literal
+from kina_build.scoring.universe.normalise import tier_one, tier_three, tier_two
 
-_FENCE = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
-_BULLET = re.compile(
-    r"\s*(?:[-*–—](?=\s)|[•‣▪●○◦·]|\(?\d{1,4}\s?[.)．）:、。-]|[#]\d{1,4}[.:)]?)\s*(?=\S)(.+)"
+__all__ = ["ListReading", "conjunction", "parse_names", "read_list"]
+
+ListStatus = Literal["ok", "refused", "empty", "unparsed"]
+
+WORDS_OF_A_SENTENCE = 4
+"""Words from which a text may be a sentence."""
+
+LONGEST_REPLY = 400_000
+"""Characters of a reply that are read: no list of names is longer."""
+
+_FENCE = re.compile(r"```([\w-]*)[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_ITEM = re.compile(r"<li\b[^<>]{0,100}>", re.IGNORECASE)
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_TAG = re.compile(r"</?(?:ul|ol|li|p|b|i|em|strong|div|span|u)\b[^<>]{0,100}>", re.IGNORECASE)
+_NONE = re.compile(
+    r"\W*(?:none|nothing|n/?a|no (?:answer|objects?|members?)|unknown|null|keine?|aucune?|ninguno|无"
+    r"|なし|없음)\W*",
+    re.IGNORECASE,
 )
-_HARD = "\n;；؛、|"
-_COMMAS = ",，،"
-_OPEN, _CLOSE = "([{（［【「『《〈", ")]}）］】」』》〉"
-_AROUND = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’«»„*_`"
-"""Signs that are no part of a name where they stand around it: blanks, quotes, emphasis."""
+_REFUSED = Cues((*denials.REFUSALS, "not able", "unfortunately", "désolé", "申し訳", "no puedo", "could you"))
+
+
+@dataclass(frozen=True)
+class ListReading:
+    """The names of one reply, and what became of it."""
+
+    names: tuple[str, ...]
+    """In the reply's order, repeats included."""
+    status: ListStatus
+    rule: str = ""
+    """The block the names stood in; "none" where the reply says that there are none."""
+    by_gloss: int = 0
+    """Names found in an entry only before or inside its gloss."""
 
 
 def parse_names(response: str, language: str | None = None, known: Collection[str] = ()) -> list[str]:
-    """List the names of a reply in its order, repeats included.
+    """List the names of a reply, as read_list does."""
+    return list(read_list(response, language, known).names)
 
-    Rules: a JSON list; bulleted or numbered lines; newlines, semicolons, the ideographic
-    comma or bars; commas. Brackets and numbers are never cut through. "・" joins a name.
+
+def read_list(response: str, language: str | None = None, known: Collection[str] = ()) -> ListReading:
+    """Read the names of a reply.
 
     Args:
         response: the raw reply; closed reasoning blocks are dropped.
         language: code, for "and" before the last name.
-        known: names that may hold a comma or an "and" themselves, such as the golds.
+        known: names of the question, such as the golds: they may hold a comma or an "and"
+            themselves, and tell a name from its gloss.
     """
-    text = drop_reasoning(response)[0].strip()
-    text = _fenced(text)
-    names = _json_names(text)
-    if names is None:
-        names = _bulleted(text) or _delimited(text, language, {tier_one(name) for name in known})
-    return [name for name in map(_bare, names) if name]
+    text = drop_reasoning(response[:LONGEST_REPLY])[0].replace("\r\n", "\n").replace("\r", "\n").strip()
+    is_known = _tell_known(known, language or "")
+    literal = _literal(text)
+    if literal is not None:
+        return _reading(literal, "literal", lambda name: ("whole", bare(name)))
+    if not re.search(r"\w", text):
+        return ListReading((), "empty")
+    if _NONE.fullmatch(text) and not is_known(bare(text)):
+        return ListReading((), "empty", "none")
+    block = _blocks(text, is_known)
+    entries = _entries(block, language or "en", is_known)
+    if entries is None:
+        return ListReading((), "refused" if _REFUSED.occurs(text) else "unparsed")
+    if block.kind == "lines" and _declines(text) and not any(is_known(bare(entry)) for entry in entries):
+        return ListReading((), "refused")
+    return _reading(entries, block.kind, lambda entry: resolve(entry, is_known, cut=block.kind != "lines"))
 
 
-def _fenced(text: str) -> str:
-    block = _FENCE.search(text)
-    return block[1].strip() if block else text
+def _declines(text: str) -> bool:
+    """Tell whether a text is a sentence that declines, and not a name that holds such a word."""
+    sentence = len(text.split()) >= WORDS_OF_A_SENTENCE or not text.isascii()
+    return sentence and _REFUSED.occurs(text)
 
 
-def _json_names(text: str) -> list[str] | None:
-    start = text.find("[")
-    if start < 0 or text[:start].strip().endswith(("]", ",")):
-        return None
-    candidates = (text, text[start : text.rfind("]") + 1])
-    for candidate in candidates:
-        value = read_value(candidate)
-        if isinstance(value, dict):
-            value = next((part for part in value.values() if isinstance(part, list)), None)
-        if isinstance(value, list):
-            return [_text(part) for part in value]
-    return None
+def _reading(entries: Iterable[str], rule: str, named: Callable[[str], tuple[str, str]]) -> ListReading:
+    resolved = [named(entry) for entry in entries]
+    names = tuple(name for _, name in resolved if name)
+    glossed = sum(how not in ("whole", "unresolved") for how, name in resolved if name)
+    return ListReading(names, "ok" if names else "empty", rule, glossed)
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        return written(next(iter(value.values()), ""))
-    if isinstance(value, str):
-        return value
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except RecursionError:
-        return ""
+def _literal(text: str) -> list[str] | None:
+    for fence in _FENCE.finditer(text):
+        if fence[1].lower() not in ("csv", "tsv", "markdown", "md"):
+            names = read_literal(fence[2])
+            if names is not None:
+                return names
+    return read_literal(text)
 
 
-def _bulleted(text: str) -> list[str]:
-    """Return the bulleted lines; none unless two or all lines carry a mark."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    marked = [match[1] for line in lines if (match := _BULLET.fullmatch(line)) is not None]
-    return marked if len(marked) >= 2 or len(marked) == len(lines) else []
+def _blocks(text: str, known: Known) -> Block:
+    fence = _FENCE.search(text)
+    if fence is not None:
+        if fence[1].lower() in ("csv", "tsv"):
+            return Block("table", tuple(_of_csv(fence[2], known)))
+        text = fence[2] if fence[2].strip() else text
+    if "<" in text:
+        text = _TAG.sub("", _BREAK.sub("\n", _ITEM.sub("\n- ", text)))
+    text = drop_links(html.unescape(text) if "&" in text else text)
+    return find_blocks(text)
 
 
-def _delimited(text: str, language: str | None, known: set[str]) -> list[str]:
-    if tier_one(text) in known:
-        return [text]
-    pieces = list(_cut(text, _HARD))
-    if len(pieces) > 1:
-        heading = "\n" in text and pieces[0].rstrip().endswith((":", "："))
-        return pieces[1:] if heading else pieces
-    return _split_last(_rejoin(list(_cut(text, _COMMAS)), known), language, known)
+def _of_csv(text: str, known: Known) -> list[str]:
+    import csv
+
+    rows = [
+        row for row in csv.reader(text.strip().split("\n"), delimiter="\t" if "\t" in text else ",") if row
+    ]
+    if len(rows) > 1 and not any(known(bare(cell)) for cell in rows[0]):
+        rows = rows[1:]
+    return name_column(rows)
 
 
-def _cut(text: str, delimiters: str) -> Iterator[str]:
-    """Yield the parts between delimiters that stand outside brackets and not between digits."""
-    depth = start = 0
-    for place, sign in enumerate(text):
-        if sign in _OPEN:
-            depth += 1
-        elif sign in _CLOSE:
-            depth = max(0, depth - 1)
-        elif sign in delimiters and (depth == 0 or sign == "\n") and not _in_number(text, place):
-            depth = 0
-            yield text[start:place]
-            start = place + 1
-    yield text[start:]
+def _entries(block: Block, language: str, known: Known) -> list[str] | None:
+    """List the entries of a block; None for prose."""
+    if block.kind == "table":
+        return list(block.entries)
+    if block.kind == "marked":
+        return [part for entry in block.entries for part in _parts(entry, language, known)]
+    if len(block.entries) == 1:
+        return split_inline(block.entries[0], language, known)
+    lines = _unwrapped(block.entries)
+    parts = [part for line in lines for part in _parts(line, language, known, lines=True)]
+    if len(lines) == 1:
+        return split_inline(lines[0], language, known)
+    return parts
 
 
-def _in_number(text: str, place: int) -> bool:
-    return (
-        text[place] in ",،"
-        and 0 < place < len(text) - 1
-        and text[place - 1].isdigit()
-        and text[place + 1].isdigit()
-    )
-
-
-def _rejoin(pieces: list[str], known: set[str]) -> list[str]:
-    """Put names that hold commas together again, the longest first."""
-    commas = max((name.count(",") for name in known), default=0)
-    heads = {name.partition(",")[0].strip() for name in known if "," in name}
+def _unwrapped(lines: tuple[str, ...]) -> list[str]:
+    """Join a line that ends on a comma with the next."""
     joined: list[str] = []
-    place = 0
-    while place < len(pieces):
-        longest = commas + 1 if tier_one(pieces[place]) in heads else 1
-        for length in range(min(longest, len(pieces) - place), 1, -1):
-            name = ",".join(pieces[place : place + length])
-            if tier_one(name) in known:
-                joined.append(name)
-                place += length
-                break
+    for line in lines:
+        if joined and joined[-1].rstrip().endswith((",", "，", "、", ";", "；")):
+            joined[-1] = f"{joined[-1].rstrip()} {line.strip()}"
         else:
-            joined.append(pieces[place])
-            place += 1
+            joined.append(line)
     return joined
 
 
-def _split_last(pieces: list[str], language: str | None, known: set[str]) -> list[str]:
-    """Cut "B and C" at the end of a list of at least two."""
-    last = pieces[-1].strip().removesuffix(".")
-    word = conjunction(language or "en")
-    if len(pieces) < 2 or not word or tier_one(last) in known:
-        return pieces
-    if last.casefold().startswith(word):
-        return [*pieces[:-1], last[len(word) :]]
-    before, found, after = last.rpartition(f" {word}")
-    return [*pieces[:-1], before, after] if found and before.strip() else pieces
+def _parts(entry: str, language: str, known: Known, *, lines: bool = False) -> list[str]:
+    """Cut an entry that itself lists names of the question; others are one name, gloss included."""
+    how, _ = resolve(entry, known)
+    if how in ("whole", "bold", "before gloss"):
+        return [entry]
+    inner = split_inline(entry, language, known) or []
+    found = sum(resolve(part, known)[0] != "unresolved" for part in inner)
+    if len(inner) > 1 and (found > 1 or found == len(inner)):
+        return inner
+    if len(inner) > 1 and how == "unresolved" and _is_listing(entry, inner, lines=lines):
+        return inner
+    return [entry]
 
 
-@cache
-def conjunction(language: str) -> str:
-    """Return the word between the last two members of a list, by CLDR; empty where there is none."""
-    from babel import Locale, UnknownLocaleError
-
-    try:
-        pattern = Locale.parse(language.replace("-", "_")).list_patterns["standard"]["end"]
-    except (UnknownLocaleError, ValueError, KeyError):
-        return ""
-    word = pattern.replace("{0}", "").replace("{1}", "").strip("،,、， ")
-    return f"{word} " if word and pattern.endswith(f"{word} {{1}}") else word
+def _is_listing(entry: str, inner: list[str], *, lines: bool) -> bool:
+    """Tell whether a line of short pieces lists names although none is known."""
+    return (
+        lines
+        and not re.search(r"\s[-–—]\s|[()（）]", entry)
+        and all(len(part.split()) <= 3 for part in inner)
+    )
 
 
-def _bare(name: str) -> str:
-    return name.strip(_AROUND)
+def _tell_known(known: Collection[str], language: str) -> Known:
+    """Return a test for the names of the question, under the forms they are matched by."""
+    code = language.split("-", maxsplit=1)[0].lower()
+    forms = {form for name in known for form in _forms(name, code)}
+    return lambda name: bool(forms) and any(form in forms for form in _forms(name, code))
+
+
+def _forms(name: str, code: str) -> tuple[str, ...]:
+    one = tier_one(name, code)
+    two = tier_two(one, code)
+    return one, two, tier_three(two, code)

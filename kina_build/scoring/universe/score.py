@@ -7,9 +7,9 @@ published, so scores are compatible in form and reproduce none of its tables.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from kina_build.errors import InputError
 from kina_build.scoring.pairing import Quality, mean_quality, quality
 from kina_build.scoring.responses import FAILED
 from kina_build.scoring.universe.match import Matched, Matching, match_names
-from kina_build.scoring.universe.parse import parse_names
+from kina_build.scoring.universe.parse import read_list
 from kina_build.tables import read_typed
 
 FORM = "kberg-1"
@@ -102,6 +102,14 @@ class UniverseScores:
     """Questions without a reply; they score 0."""
     ignored: int
     """Replies to no question of the file."""
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    """Replies by how they were read: ok, refused, empty, unparsed."""
+
+    @property
+    def unparsed_rate(self) -> float:
+        """Return the share of replies in which no list was found although there was text."""
+        replies = sum(self.statuses.values())
+        return self.statuses.get("unparsed", 0) / replies if replies else 0.0
 
 
 @dataclass(frozen=True)
@@ -111,6 +119,8 @@ class Outcome:
     seed: Seed
     matched: Matched
     answered: bool = True
+    status: str = "ok"
+    """How its reply was read: ok, refused, empty, unparsed."""
 
 
 def read_seeds(path: Path, *, with_gold: bool = True) -> list[Seed]:
@@ -170,8 +180,9 @@ def match_replies(
             outcomes.append(Outcome(seed, match_names([], seed.gold, seed.language), answered=False))
         known = [name for entry in seed.gold for name in entry]
         for text in texts:
-            names = parse_names(text, seed.language or None, known)
-            outcomes.append(Outcome(seed, match_names(names, seed.gold, seed.language, matching)))
+            reading = read_list(text, seed.language or None, known)
+            matched = match_names(reading.names, seed.gold, seed.language, matching)
+            outcomes.append(Outcome(seed, matched, status=reading.status))
     asked = {(seed.id, language) for seed in seeds for language in (seed.language or None, None)}
     return outcomes, unanswered, sum(len(texts) for key, texts in said.items() if key not in asked)
 
@@ -208,6 +219,7 @@ def sum_up(outcomes: Sequence[Outcome], unanswered: Sequence[str] = (), ignored:
         seeds=seeds,
         unanswered=tuple(unanswered),
         ignored=ignored,
+        statuses=dict(sorted(Counter(one.status for one in outcomes if one.answered).items())),
     )
 
 
