@@ -1,4 +1,4 @@
-"""The files that a selection was made from, found by its manifest, so that its figures can be derived anew."""
+"""The files that a selection was made from, found by its manifest: its figures are derived from them."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def find_files(selection: Path, folders: Sequence[Path]) -> Files | None:
     for slot, count in zip([one.name for one in fields(Files)], given, strict=False):
         paths = [path for _, path in zip(range(int(count)), found, strict=False)]
         slots[slot] = paths if slot in SEVERAL and paths else next(iter(paths), None)
-    by = {name: str(manifest.params[name]) for name in ("by", "domain_by") if name in manifest.params}
+    slots |= {name: str(manifest.params[name]) for name in ("by", "domain_by") if name in manifest.params}
     if slots.get("support") is None:
         raise UsageError(f"{selection}: its manifest names no support", hint=WAY_ON)
-    return Files(**slots, **by)
+    return Files(**slots)
 
 
 def check_selection(run: Run, selection: Path, document: Selection, files: Files) -> Chosen:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kina_build.errors import InputError, RowErrors, RowFault, UsageError
+from kina_build.folders import refuse_links
 from kina_build.items.arrowrows import find_data_files
 from kina_build.items.assemble import Draft, draft_items
 from kina_build.items.columns import find_columns
@@ -156,8 +157,11 @@ def _with_unique_ids(items: Sequence[Item]) -> tuple[Item, ...]:
 
 
 def _splits(folder: Path) -> list[Path]:
+    refuse_links(folder)
     try:
         splits = sorted(read_json(folder / RELEASE)["counts"])
+        if any(Path(split).name != split or not split.isidentifier() for split in splits):
+            raise KeyError(splits)
     except (InputError, KeyError, TypeError):
         raise InputError(
             f"{folder / RELEASE}: names no splits", hint="`kina verify` checks a release"

@@ -110,7 +110,7 @@ def describe_release(
 
 
 def responsible_use(record: ReleaseRecord) -> dict[str, str]:
-    """Return the properties of responsible AI (RAI 1.0), from what the manifest says; what is not known says so."""
+    """Return the properties of responsible AI (RAI 1.0), from the manifest; what is not known says so."""
     known = record.provenance
     models = ", ".join(known.filter_models)
     judged = "Reviewers' decisions; only accepted questions are released." if known.review else UNKNOWN

@@ -1,4 +1,4 @@
-"""The files of a release that follow from its rows and its manifest: written by export, written again by verify."""
+"""The files that follow from a release's rows and manifest: written by export, and again by verify."""
 
 from __future__ import annotations
 

@@ -34,6 +34,8 @@ FOLDER = "evidence"
 VERIFIER = "evidence/verify.py"
 LARGE_BYTES = 50_000_000
 """Size above which it must be said how much evidence shall travel."""
+SCORES = 4_000_000
+"""Scores looked at in one go."""
 LEVEL_BYTES = 8
 """Of one level and its anchor."""
 SALTED = "salted:"
@@ -67,6 +69,10 @@ class Sources:
     audit: Sequence[Audited] | None = None
     extent: Extent | None = None
     """None: full, and refused where that is large."""
+
+
+NOTHING = Sources()
+"""Of a release that states no figures."""
 
 
 @dataclass(frozen=True)
@@ -129,17 +135,15 @@ def verifier_digest() -> str:
 
 def _judgements(sources: Sources, naming: Naming) -> dict[str, Any]:
     decided, drawn = sources.decisions, sources.audit
-    return {
-        "decisions": None
-        if decided is None
-        else sorted(
-            (naming.judged(i, k) for i, k in {one.item_id: one.decision for one in decided}.items()),
-            key=_first,
-        ),
-        "audit": None
-        if drawn is None
-        else sorted((naming.judged(o.item_id, o.flawed) for o in drawn), key=_first),
-    }
+    kinds = None if decided is None else {one.item_id: one.decision for one in decided}
+    found = None if drawn is None else {one.item_id: one.flawed for one in drawn}
+    return {"decisions": _name_all(kinds, naming), "audit": _name_all(found, naming)}
+
+
+def _name_all(judged: Mapping[str, Any] | None, naming: Naming) -> list[list[Any]] | None:
+    if judged is None:
+        return None
+    return sorted((naming.judged(item_id, what) for item_id, what in judged.items()), key=_first)
 
 
 def _first(row: Sequence[Any]) -> str:
@@ -200,9 +204,8 @@ def _gather_rows(chosen: Chosen, naming: Naming, *, full: bool) -> _Rows:
         if kept and domain in posed and domain is not None:
             found.append((naming.name(item_id), at, domain))
     found.sort()
-    return _Rows(
-        np.array([at for _, at, _ in found], dtype=np.int64), [n for n, _, _ in found], [d for *_, d in found]
-    )
+    places = np.array([at for _, at, _ in found], dtype=np.int64)
+    return _Rows(places, [name for name, *_ in found], [domain for *_, domain in found])
 
 
 def _rivals_of_must(inputs: Inputs) -> frozenset[str]:
@@ -218,10 +221,8 @@ def _sparse(
     chosen: Chosen, rows: _Rows, *, limit: int | None
 ) -> tuple[Whole, NDArray[np.int32], NDArray[np.int32]]:
     """Cut the levels above 0 out of the support, item by item."""
-    levels, step = (
-        chosen.inputs.matrix.levels,
-        max(1, 4_000_000 // max(1, len(chosen.inputs.matrix.anchor_ids))),
-    )
+    matrix = chosen.inputs.matrix
+    levels, step = matrix.levels, max(1, SCORES // max(1, len(matrix.anchor_ids)))
     counts, columns, values, held = [], [], [], 0
     for start in range(0, len(rows.at), step):
         part = np.asarray(levels[rows.at[start : start + step]])
@@ -257,28 +258,21 @@ def _domain(
     asked = _cover(chosen, record.item_ids)
     if record.thresholds:
         asked = [round(record.thresholds.get(name, 0.0) * inputs.matrix.scale) for name in anchors]
-    own = set(_ids_of(chosen, record.domain))
+    own = set(inputs.must)
+    if record.domain:
+        own = {one for one in own if (inputs.domains or {}).get(one) == record.domain}
     return {
         "name": record.domain,
         "k": record.k,
         "short": record.shortfall > 0 or any(row.shortfall for row in record.strata),
         "quotas": [[quota.stratum, quota.lower, quota.upper] for quota in quotas],
-        "must": sorted(place[one] for one in inputs.must if one in place and one in own),
+        "must": sorted(place[one] for one in own if one in place),
         "cliques": [sorted(group) for group in cliques if len(group) > 1],
         "thresholds": {
             "asked": asked,
             "released": _cover(chosen, [one for one in record.item_ids if one in naming.split_of]),
         },
     }
-
-
-def _ids_of(chosen: Chosen, domain: str) -> Iterable[str]:
-    labels = chosen.inputs.domains
-    return (
-        chosen.inputs.must
-        if not domain
-        else [i for i in chosen.inputs.must if (labels or {}).get(i) == domain]
-    )
 
 
 def _cover(chosen: Chosen, ids: Sequence[str]) -> list[int]:

@@ -61,21 +61,14 @@ def check_target(target: Path, *, overwrite: bool = False) -> None:
     if not present:
         return
     listed = _listed(target)
-    for name, kind in present.items():
-        if RECORD not in present or (kind == "file" and name not in listed) or kind not in ("file", "folder"):
-            raise UsageError(
-                f"{target}: holds something else than a release ({name})",
-                hint="move it elsewhere, or give a new folder with -o",
-            )
-        if kind == "folder" and not any(one.startswith(f"{name}/") for one in listed):
-            raise UsageError(
-                f"{target}: holds something else than a release ({name}/)", hint="move it elsewhere"
-            )
-    changed = [
-        name
-        for name, kind in present.items()
-        if kind == "file" and name != SUMS and _differs(target, name, listed)
-    ]
+    strange = next((name for name, kind in present.items() if not _belongs(name, kind, listed)), "")
+    if strange or RECORD not in present:
+        raise UsageError(
+            f"{target}: holds something else than a release ({strange or next(iter(present))})",
+            hint="move it elsewhere, or give a new folder with -o",
+        )
+    own = [name for name, kind in present.items() if kind == "file" and name != SUMS]
+    changed = [name for name in own if digest(target / name).sha256 != listed[name]]
     if changed and not overwrite:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise UsageError(
@@ -175,8 +168,11 @@ def _listed(folder: Path) -> dict[str, str]:
     return {name: checksum for checksum, _, name in (line.partition("  ") for line in lines)} | {SUMS: ""}
 
 
-def _differs(folder: Path, name: str, listed: Mapping[str, str]) -> bool:
-    return digest(folder / name).sha256 != listed[name]
+def _belongs(name: str, kind: str, listed: Mapping[str, str]) -> bool:
+    """Tell whether an entry is a file that the sums list, or a folder of such."""
+    if kind == "folder":
+        return any(one.startswith(f"{name}/") for one in listed)
+    return kind == "file" and name in listed
 
 
 def _carry_over(target: Path, part: Path) -> None:

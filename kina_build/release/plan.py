@@ -110,7 +110,7 @@ def plan_release(
         earlier=past.split_of if past else None,
     )
     parts = {split: [item for item in admission.items if splits[item.item_id] == split] for split in SPLITS}
-    lettered = {split: _letter(split, kept, admission, request, past, rules) for split, kept in parts.items()}
+    lettered = _letter(parts, request, past, rules)
     items = {split: tuple(one.item for one in kept) for split, kept in lettered.items()}
     forbidden = {one.item_id: one.reason for one in admission.withheld} | dict(taken_down or {})
     draft = Draft(items, clusters, request.licenses, forbidden)
@@ -130,23 +130,22 @@ def plan_release(
 
 
 def _letter(
-    split: str,
-    items: Sequence[Item],
-    admission: Admission,
-    request: Request,
-    past: Past | None,
-    rules: ReleaseRules,
-) -> list[Lettering]:
+    parts: Mapping[str, Sequence[Item]], request: Request, past: Past | None, rules: ReleaseRules
+) -> dict[str, list[Lettering]]:
+    """Letter the options of each split's items."""
     if not request.shuffle:
-        return [keep_letters(item) for item in items]
-    rows = past.rows.get(split, ()) if past else ()
-    return letter_items(
-        items,
-        seed=request.seed,
-        secret=make_salt(admission.items).hex(),
-        balanced=split not in request.private or len(items) >= rules.committed_answers,
-        earlier={row.id: row.choices for row in rows},
-    )
+        return {split: [keep_letters(item) for item in items] for split, items in parts.items()}
+    secret = make_salt(item for items in parts.values() for item in items).hex()
+    return {
+        split: letter_items(
+            items,
+            seed=request.seed,
+            secret=secret,
+            balanced=split not in request.private or len(items) >= rules.committed_answers,
+            earlier={row.id: row.choices for row in (past.rows.get(split, ()) if past else ())},
+        )
+        for split, items in parts.items()
+    }
 
 
 def _reduced(admission: Admission, provenance: Provenance, named: Mapping[str, str]) -> Sequence[GateFault]:

@@ -10,7 +10,7 @@ from kina_build.manifest import digest
 from kina_build.release import standalone
 from kina_build.release.build import Release
 from kina_build.release.derived import derived_files
-from kina_build.release.evidence import Naming, Sources, write_evidence
+from kina_build.release.evidence import NOTHING, Naming, Sources, write_evidence
 from kina_build.release.folder import files, write_sums, writing_folder
 from kina_build.release.names import CHANGES, kina_file
 from kina_build.release.plan import Past
@@ -25,7 +25,7 @@ def publish(
     release: Release,
     target: Path,
     past: Past | None = None,
-    sources: Sources = Sources(),
+    sources: Sources = NOTHING,
     *,
     overwrite: bool = False,
 ) -> ReleaseRecord:

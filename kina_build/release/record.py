@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from kina_build.jsonl import canonical
+from kina_build.release.standalone import SPLITS
 
 FORMAT = 2
 """Version of release.json: from 2 on its figures are derived from evidence, and it is sealed."""
@@ -19,6 +20,14 @@ def _check_name(name: str) -> str:
     return name
 
 
+def _check_split(name: str) -> str:
+    if name not in SPLITS:
+        raise ValueError(f"splits are {' and '.join(SPLITS)}")
+    return name
+
+
+Split = Annotated[str, AfterValidator(_check_split)]
+"""Also the name of files."""
 Name = Annotated[str, AfterValidator(_check_name)]
 """Also part of file names."""
 
@@ -171,7 +180,7 @@ class ReleaseRecord(Frozen):
     extractor_version: str
     made_with: str
     seed: int
-    counts: dict[Literal["test", "dev"], SplitCount]
+    counts: dict[Split, SplitCount]
     """By split."""
     licenses: dict[str, int]
     """Items by licence."""

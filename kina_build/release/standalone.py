@@ -24,6 +24,7 @@ import uuid
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -113,9 +114,9 @@ class Instance:
         need(len(starts) == len(self.names) + 1 and starts[0] == 0, f"{SUPPORT}: not a row an item")
         need(starts[-1] == len(self.anchor) == len(self.level), f"{SUPPORT}: the arrays do not fit")
         need(all(0 < level <= self.scale for level in self.level), f"{SUPPORT}: a level beyond the scale")
-        for row, (start, stop) in enumerate(zip(starts, starts[1:], strict=False)):
+        for row, (start, stop) in enumerate(pairwise(starts)):
             own = self.anchor[start:stop]
-            rising = all(one < other for one, other in zip(own, own[1:], strict=False))
+            rising = all(one < other for one, other in pairwise(own))
             inside = not own or (own[0] >= 0 and own[-1] < len(self.weights))
             need(
                 start <= stop and rising and inside,
@@ -396,10 +397,9 @@ def selection_lines(found: Mapping[str, Any]) -> list[str]:
     ]
     for size, bound in (("asked", "bound_asked"), ("released", "bound_released")):
         if found[bound] is not None:
-            lines.append(
-                f"| the release, against any {found[size]} questions | {found['released']} |"
-                f" {amount(value, unit)} | {amount(found[bound], unit, up=True)} | {share(value, found[bound])} |"
-            )
+            most, reached = amount(found[bound], unit, up=True), share(value, found[bound])
+            name = f"the release, against any {found[size]} questions"
+            lines.append(f"| {name} | {found['released']} | {amount(value, unit)} | {most} | {reached} |")
     if found["bound_asked"] is None:
         lines.append(f"| the release | {found['released']} | {amount(value, unit)} | - | - |")
     for split, one in found["splits"].items():

@@ -1,4 +1,4 @@
-"""Thresholds under which a release's own bound is low: a walk along subgradients, in the verifier's arithmetic.
+"""Thresholds under which a release's bound is low: a walk along subgradients, in whole numbers.
 
 Any thresholds give a valid bound; these are only better ones (Held, Wolfe and Crowder 1974).
 """

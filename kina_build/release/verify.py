@@ -129,12 +129,10 @@ def check_counts(subject: Subject) -> Iterator[Fault]:
                 yield Fault("", f"{split}: {name} is {value}, the manifest says {getattr(stated, name)}")
     rows = [row for kept in subject.past.rows.values() for row in kept]
     for field in ("license", "language"):
-        counted, told = (
-            Counter(getattr(row, field) for row in rows),
-            getattr(subject.past.record, f"{field}s"),
-        )
-        if counted != Counter(told):
-            yield Fault("", f"{field}s are {dict(counted)}, the manifest says {told}")
+        found = Counter(getattr(row, field) for row in rows)
+        told = getattr(subject.past.record, f"{field}s")
+        if found != Counter(told):
+            yield Fault("", f"{field}s are {dict(found)}, the manifest says {told}")
 
 
 def check_copies(subject: Subject) -> Iterator[Fault]:
@@ -176,18 +174,23 @@ def check_derived(subject: Subject) -> Iterator[Fault]:
     for name, text in expected.items():
         if _bytes(subject.folder / name) != text.encode():
             yield Fault("", f"{name}: not what follows from the manifest and the rows ({record.made_with})")
-    named = set(expected) | set(record.files) | {SUMS}
     wanted = set(data_files(rows)) | ({CHANGES} if record.earlier else set())
     wanted |= {name for name in record.files if name in EVIDENCE}
     for name in sorted(set(record.files) ^ wanted):
         yield Fault("", f"{name}: no file of such a release, or not in the manifest")
+    yield from _foreign(subject, {*expected, *record.files, SUMS})
+
+
+def _foreign(subject: Subject, named: set[str]) -> Iterator[Fault]:
+    """Find files that are no part of a release, and those that are others than the manifest names."""
+    stated = subject.past.record.files
     for file in files(subject.folder):
         name = file.relative_to(subject.folder).as_posix()
         if name not in named:
             yield Fault("", f"{name}: is no part of a release")
-        elif name in record.files and digest(file).sha256 != record.files[name]:
+        elif name in stated and digest(file).sha256 != stated[name]:
             yield Fault("", f"{name}: is not the file that the manifest names")
-    if VERIFIER in record.files and _bytes(subject.folder / VERIFIER) != verifier_source():
+    if VERIFIER in stated and _bytes(subject.folder / VERIFIER) != verifier_source():
         yield Fault("", f"{VERIFIER}: is not the verifier of this version; `kina verify` did not use it")
 
 

@@ -124,11 +124,7 @@ def test_a_gate_stops_it_names_items_and_rule_and_writes_nothing(
 
 
 def test_selection_decisions_and_duplicates_are_obeyed(kina: Kina, pool: Path, tmp_path: Path) -> None:
-    (tmp_path / "selection.json").write_text(
-        json.dumps(
-            {"item_ids": [f"i{n}" for n in range(39, 3, -1)], "objective": 2.5, "certificate": {"ratio": 0.9}}
-        )
-    )
+    (tmp_path / "selection.json").write_text(json.dumps({"item_ids": [f"i{n}" for n in range(39, 3, -1)]}))
     write_records(
         tmp_path / "decisions.jsonl",
         [{"item_id": f"i{n}", "decision": "revise" if n == 7 else "accept", "reason": ""} for n in range(40)],
@@ -147,6 +143,14 @@ def test_selection_decisions_and_duplicates_are_obeyed(kina: Kina, pool: Path, t
     done = kina(
         *("export", pool, "-o", "release", "--selection", "selection.json"),
         *("--decisions", "decisions.jsonl", "--duplicates", "duplicates.json", "--json"),
+    )
+    assert done.exit_code == 1
+    stopped = json.loads(done.stdout)["gates"]
+    assert [(one["rule"], list(one["items"])) for one in stopped] == [("selection_reduced", ["i7", "i8"])]
+    done = kina(
+        *("export", pool, "-o", "release", "--selection", "selection.json"),
+        *("--decisions", "decisions.jsonl", "--duplicates", "duplicates.json", "--json"),
+        *("--allow", "selection_reduced=they were withdrawn"),
     )
     assert done.exit_code == 0, done.output
     report = json.loads(done.stdout)
@@ -264,10 +268,10 @@ def test_kina_json_comes_back_equal_up_to_letters(kina: Kina, tmp_path: Path) ->
             '"answer_index":1',
             {"files", "rows", "identity", "copies", "croissant"},
         ),
-        ("README.md", "items: 40", "items: 41", {"files", "card"}),
-        ("release.json", '"seed": 0', '"seed": 1', {"files"}),
+        ("README.md", "items: 40", "items: 41", {"files", "derived"}),
+        ("release.json", '"seed": 0', '"seed": 1', {"files", "format"}),
         ("KINA.json", "What is 1?", "What is 2?", {"files", "copies", "croissant"}),
-        ("harness/lm_eval/task.py", "Answer:", "answer:", {"files"}),
+        ("harness/lm_eval/task.py", "Answer:", "answer:", {"files", "derived"}),
     ],
 )
 def test_verify_finds_what_was_tampered_with(
@@ -291,7 +295,7 @@ def test_a_forger_who_mends_the_checksums_is_still_found(kina: Kina, pool: Path,
         file.write_text(file.read_text().replace("1 and 1", "one and one", 1))
     write_sums(tmp_path / "release")
     found = json.loads(kina("verify", "release", "--json").stdout)
-    assert {fault["check"] for fault in found["faults"]} == {"identity", "copies", "croissant"}
+    assert {fault["check"] for fault in found["faults"]} == {"identity", "copies", "derived", "croissant"}
 
 
 def test_the_card_is_made_from_the_data(kina: Kina, pool: Path, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_a_fault_leaves_the_old_release_and_no_rubbish(tmp_path: Path) -> None:
 def test_a_new_release_replaces_the_old_one_whole(tmp_path: Path) -> None:
     for text in ("old", "new"):
         with writing_folder(tmp_path / "release") as part:
-            (part / text).write_text("")
+            (part / text).write_text(text)
             fill(part, text)
     assert names(tmp_path / "release") == [SUMS, "new", RECORD]
     assert names(tmp_path) == ["release"]
