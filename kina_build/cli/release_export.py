@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from kina_build.cli import options
 from kina_build.cli.command import Run
@@ -85,7 +85,7 @@ def export(
     from kina_build.release.publish import publish, publish_answers
 
     check_target(output, overwrite=run.overwrite)
-    extent = cast("Extent | None", evidence.value if evidence else None)
+    extent: Extent | None = evidence.value if evidence else None
     proof = find_files(selection, made_from or []) if selection and extent != "none" else None
     given = Given(pool, selection, decisions, duplicates, agreement, audit, previous, proof)
     request = read_request(

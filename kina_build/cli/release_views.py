@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from kina_build.cli.console import Console
-from kina_build.release.standalone import amount, share
+from kina_build.release.standalone import amount, bounds_of, share
 
 REDUCED = "selection_reduced"
 """The gate that items of the selection fell."""
@@ -91,7 +91,7 @@ def _show_figures(figures: dict[str, Any], console: Console) -> None:
         return
     unit, value = found["unit"], found["value"]
     rows = []
-    for size, bound in (("asked", "bound_asked"), ("released", "bound_released")):
+    for size, bound in bounds_of(found):
         if found[bound] is not None:
             most = amount(found[bound], unit, up=True)
             told = f"any {found[size]} items"

@@ -388,6 +388,12 @@ def amount(value: int, unit: int, *, up: bool = False) -> str:
     return f"{steps // 10**PLACES}.{steps % 10**PLACES:0{PLACES}d}"
 
 
+def bounds_of(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Name the sizes that the release is compared with: as asked and, where items fell, as released."""
+    sizes = [("asked", "bound_asked"), ("released", "bound_released")]
+    return sizes[:1] if found["asked"] == found["released"] else sizes
+
+
 def selection_lines(found: Mapping[str, Any]) -> list[str]:
     """Write the figures of the released set as the card has them."""
     unit, value = found["unit"], found["value"]
@@ -395,7 +401,7 @@ def selection_lines(found: Mapping[str, Any]) -> list[str]:
         "| set | questions | objective | no set has more than | share of that |",
         "|---|---:|---:|---:|---:|",
     ]
-    for size, bound in (("asked", "bound_asked"), ("released", "bound_released")):
+    for size, bound in bounds_of(found):
         if found[bound] is not None:
             most, reached = amount(found[bound], unit, up=True), share(value, found[bound])
             name = f"the release, against any {found[size]} questions"
