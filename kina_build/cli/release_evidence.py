@@ -37,15 +37,18 @@ def find_files(selection: Path, folders: Sequence[Path]) -> Files | None:
         UsageError: the manifest or a file is not there.
     """
     from kina_build.release.sources import read_selection
+    from kina_build.rows.source import is_stream
 
-    if read_selection(selection).document is None:
+    document = read_selection(selection).document
+    if document is None:
         return None
-    manifest = _read_manifest(selection)
+    beside = Path() if is_stream(selection) else selection.parent
+    manifest = _find_manifest(selection, document, [beside, *folders])
     given = manifest.params.get("given")
-    if manifest.command != "select" or not isinstance(given, list):
+    if not isinstance(given, list):
         raise UsageError(f"{selection}: its manifest does not say what it was made from", hint=WAY_ON)
     names = [COPY.sub("", name) for name in manifest.inputs]
-    found = iter([_find(name, [selection.parent, *folders]) for name in names])
+    found = iter([_find(name, [beside, *folders]) for name in names])
     slots: dict[str, Any] = {}
     for slot, count in zip([one.name for one in fields(Files)], given, strict=False):
         paths = [path for _, path in zip(range(int(count)), found, strict=False)]
@@ -75,17 +78,29 @@ def check_selection(run: Run, selection: Path, document: Selection, files: Files
     return Chosen(document, inputs)
 
 
-def _read_manifest(selection: Path) -> Manifest:
+def _find_manifest(selection: Path, document: Selection, folders: Sequence[Path]) -> Manifest:
+    """Find the manifest of the run that made a selection; it may have come by a pipe or another name."""
+    from kina_build.manifest import sidecar
+
+    files = [file for folder in folders for file in sorted(folder.glob("*.manifest.json"))]
+    for file in (sidecar(selection), *files):
+        manifest = _read_manifest(file)
+        if manifest and manifest.report.get("item_ids") == list(document.item_ids):
+            return manifest
+    raise UsageError(
+        f"{selection}: no manifest of `kina select` beside it says what it was made from", hint=WAY_ON
+    )
+
+
+def _read_manifest(file: Path) -> Manifest | None:
     from kina_build.jsonl import read_document
-    from kina_build.manifest import Manifest, sidecar
+    from kina_build.manifest import Manifest
 
     try:
-        return read_document(sidecar(selection), Manifest)
+        found = read_document(file, Manifest)
     except InputError:
-        raise UsageError(
-            f"{selection}: has no manifest beside it that says what it was made from",
-            hint=f"put {sidecar(selection).name} beside it, or state no figures with --evidence none",
-        ) from None
+        return None
+    return found if found.command == "select" else None
 
 
 def _find(name: str, folders: Sequence[Path]) -> Path:

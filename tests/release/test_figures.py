@@ -92,7 +92,7 @@ def objective(world: Path, ids: set[str]) -> float:
         item_id, anchor, score = line.split(",")
         if item_id in ids:
             best[anchor] = max(best[anchor], float(score))
-    weight = {f"a{a}": (a + 1) / sum(range(1, ANCHORS + 1)) for a in range(ANCHORS)}
+    weight = {f"a{a}": a + 1 for a in range(ANCHORS)}
     return sum(weight[anchor] * score for anchor, score in best.items())
 
 
