@@ -11,6 +11,8 @@ from typing import Any
 from kina_build.dedup.records import Cluster
 from kina_build.items.model import Item
 from kina_build.ranking.leaderboard import Leaderboard, Pair
+from kina_build.release.record import ReleaseRecord
+from kina_build.release.standalone import selection_lines
 from kina_build.report.artefacts import Artefacts
 from kina_build.report.plots import BarPlot, LinePlot, Span, SpanPlot, bars, span_axis
 
@@ -53,6 +55,13 @@ def coverage_plot(artefacts: Artefacts) -> BarPlot | None:
     weights = dict(zip(matrix.anchor_ids, matrix.weights / matrix.weight_unit, strict=True))
     best = {a: covered[a] / float(weights[a]) for a in covered if a in weights and weights[a] > 0}
     return bars("Coverage of anchors", "best support, 0 to 1", _ascending(best), top=1.0, digits=3)
+
+
+def released_coverage(record: ReleaseRecord) -> list[list[str]]:
+    """Lay out the figures of the released items, cell by cell as the card has them; empty without evidence."""
+    found = record.figures.get("selection")
+    lines = selection_lines(found) if found else []
+    return [line.strip("| ").split(" | ") for line in lines if not line.startswith("|---")]
 
 
 def gain_plot(artefacts: Artefacts) -> LinePlot | None:
