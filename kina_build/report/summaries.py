@@ -58,7 +58,7 @@ def coverage_plot(artefacts: Artefacts) -> BarPlot | None:
 
 
 def released_coverage(record: ReleaseRecord) -> list[list[str]]:
-    """Lay out the figures of the released items, cell by cell as the card has them; empty without evidence."""
+    """Lay out the figures of the released items as the card has them; empty without evidence."""
     found = record.figures.get("selection")
     lines = selection_lines(found) if found else []
     return [line.strip("| ").split(" | ") for line in lines if not line.startswith("|---")]

@@ -444,3 +444,54 @@ def test_clusters_of_another_shape_are_refused(kina: Kina, pool: Path, clusters:
     done = kina("export", pool, "--duplicates", "duplicates.json", "-o", "release")
     assert done.exit_code == 2
     assert "duplicates.json: clusters" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["verify", "diff", "contamination", "score"])
+def test_no_reader_of_a_release_follows_a_link(kina: Kina, pool: Path, command: str) -> None:
+    kina("export", pool, "-o", "release")
+    Path("release/test.jsonl").rename("outside.jsonl")
+    Path("release/test.jsonl").symlink_to(Path("outside.jsonl").resolve())
+    Path("responses.jsonl").write_text('{"item_id": "i1", "model": "m", "response": "Answer: A"}\n')
+    scored = ("--release", "release", "--responses", "responses.jsonl", "-o", "scores.jsonl")
+    lines = {
+        "verify": ("verify", "release"),
+        "diff": ("diff", "release", "release"),
+        "contamination": ("contamination", pool, "--against", "release", "-o", "hits.json"),
+        "score": ("score", "--task", "multiple-choice", *scored),
+    }
+    done = kina(*lines[command])
+    assert (done.exit_code, "is a link" in done.stderr) == (2, True), done.output
+
+
+@pytest.mark.parametrize("command", ["verify", "diff", "contamination"])
+def test_a_split_that_is_a_path_is_refused(kina: Kina, pool: Path, command: str) -> None:
+    kina("export", pool, "-o", "release")
+    record = read_json(Path("release/release.json"))
+    record["counts"]["../outside"] = record["counts"].pop("test")
+    Path("release/release.json").write_text(json.dumps(record))
+    Path("outside.jsonl").write_bytes(Path("release/test.jsonl").read_bytes())
+    lines = {
+        "verify": ("verify", "release"),
+        "diff": ("diff", "release", "release"),
+        "contamination": ("contamination", pool, "--against", "release", "-o", "hits.json"),
+    }
+    done = kina(*lines[command])
+    assert (done.exit_code, "fault in kina" in done.stderr) == (2, False), done.output
+
+
+def test_a_language_is_told_only_where_every_item_tells_it(kina: Kina, tmp_path: Path) -> None:
+    items = [item.model_copy(update={"language": "en"}) for item in spread(40)]
+    for name, kept in (
+        ("all", items),
+        ("some", [*items[1:], items[0].model_copy(update={"language": None})]),
+    ):
+        store(tmp_path / f"{name}.jsonl", kept)
+        done = kina(
+            "export", f"{name}.jsonl", "-o", name, "--creator", "A. Author", "--url", "https://example.org/x"
+        )
+        assert done.exit_code == 0, done.output
+        header = yaml.safe_load((tmp_path / name / "README.md").read_text().split("---\n")[1])
+        croissant = read_json(tmp_path / name / "croissant.json")
+        assert header.get("language") == croissant.get("inLanguage") == (["en"] if name == "all" else None)
+        assert (croissant["creator"][0]["name"], croissant["url"]) == ("A. Author", "https://example.org/x")
+        assert "author = {A. Author}" in (tmp_path / name / "README.md").read_text()
