@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -85,7 +86,7 @@ STEPS = (
         "selection.json",
         lambda r: (
             f"{len(r['item_ids'])} items, objective {r['objective']:.3f}, "
-            f"at least {r['certificate']['tightest']['ratio']:.1%} of the optimum"
+            f"at least {math.floor(1000 * r['certificate']['tightest']['ratio']) / 10:.1f}% of the optimum"
         ),
     ),
     Step(
