@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 from kina_build.claims import claim_folder
+from kina_build.errors import InputError
 
 HERE = -100
 """AT_FDCWD: paths are relative to the current folder."""
@@ -52,6 +53,22 @@ def exchange(one: Path, other: Path) -> bool:
     except (AttributeError, OSError, TypeError):
         return False
     return bool(rename(HERE, os.fsencode(one), HERE, os.fsencode(other), EXCHANGE) == 0)
+
+
+def refuse_links(folder: Path) -> None:
+    """Refuse a folder that leads elsewhere: what is read of it must lie in it.
+
+    Raises:
+        InputError: something in it is a link.
+    """
+    hidden = {path for path in folder.glob(".*") if path.is_dir() and not path.is_symlink()}
+    shown = [path for path in folder.glob("*") if path not in hidden]
+    for path in sorted([*shown, *(one for top in shown if top.is_dir() for one in top.rglob("*"))]):
+        if path.is_symlink():
+            raise InputError(
+                f"{path}: is a link, so what it shows does not lie in the folder",
+                hint="put the file itself in its place",
+            )
 
 
 def _aside(target: Path) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -155,8 +155,16 @@ def digest(path: Path) -> Digest:
         return digest_of(path)
     total = hashlib.sha256()
     size = count = 0
-    for file in sorted(p for p in path.rglob("*") if p.is_file()):
+    for file in sorted(p for p in _shown(path) if p.is_file()):
         one = digest_of(file)
         total.update(f"{file.relative_to(path).as_posix()}\0{one.sha256}\n".encode())
         size, count = size + one.size_bytes, count + 1
     return Digest(sha256=total.hexdigest(), size_bytes=size, rows=count)
+
+
+def _shown(folder: Path) -> Iterator[Path]:
+    """Yield what lies in a folder, but for hidden entries at its top: `.git` is no output of ours."""
+    for top in folder.iterdir():
+        if not top.name.startswith("."):
+            yield top
+            yield from top.rglob("*") if top.is_dir() and not top.is_symlink() else ()

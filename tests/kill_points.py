@@ -77,7 +77,7 @@ TRIALS = (
     Trial("review agreement reviews.jsonl -o new.json"),
     Trial(
         "export pool.jsonl --selection selection.json --decisions decisions.jsonl --seed 5 "
-        "--duplicates duplicates.json -o release"
+        "--duplicates duplicates.json --allow selection_reduced=review -o release"
     ),
     Trial("score --task multiple-choice --items pool.jsonl --responses responses.jsonl -o new.jsonl"),
     Trial("rank --scores scores.jsonl --samples 100 -o new.json --item-analysis new.jsonl"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,6 +32,16 @@ class Step:
     tell: Callable[[Mapping[str, Any]], str]
     finds_fault: bool = False
     """The data is planted so that this command says no: exit code 1 is right."""
+
+
+def _tell_release(report: Mapping[str, Any]) -> str:
+    from kina_build.release.standalone import share
+
+    found = report["figures"]["selection"]
+    reached = share(found["value"], found["bound_asked"])
+    return (
+        f"{report['items']} of {found['asked']} items, at least {reached} of what {found['asked']} can reach"
+    )
 
 
 STEPS = (
@@ -76,7 +87,11 @@ STEPS = (
         "selection.json",
         lambda r: (
             f"{len(r['item_ids'])} items, objective {r['objective']:.3f}, "
+<<<<<<< HEAD
             f"at least {figures_of(r).share} of the optimum"
+=======
+            f"at least {math.floor(1000 * r['certificate']['tightest']['ratio']) / 10:.1f}% of the optimum"
+>>>>>>> release
         ),
     ),
     Step(
@@ -98,9 +113,9 @@ STEPS = (
     ),
     Step(
         "export pool.jsonl --selection selection.json --decisions decisions.jsonl"
-        " --duplicates duplicates.json -o release",
+        " --duplicates duplicates.json --allow selection_reduced='review withdrew them' -o release",
         "release/",
-        lambda r: f"{r['items']} items that passed every gate",
+        _tell_release,
     ),
     Step(
         # the replies were given to the pool's letters; an exported split has letters of its own
@@ -109,7 +124,7 @@ STEPS = (
         lambda r: f"{len(r['models'])} models scored on the pool",
     ),
     Step(
-        "rank --scores scores.jsonl --only selection.json -o leaderboard.json",
+        "rank --scores scores.jsonl --only release/test.jsonl -o leaderboard.json",
         "leaderboard.json",
         lambda r: f"{len(r['standings'])} models in {max(s['tier'] for s in r['standings'])} tiers",
     ),

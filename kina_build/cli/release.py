@@ -35,6 +35,7 @@ def verify(run: Run, release: ReleaseFolder, answers: AnswersIn = None) -> None:
 
     Exit 1 when anything is not as the release says.
     """
+    from kina_build.release.evidence import verifier_digest
     from kina_build.release.verify import verify_release
 
     found = verify_release(release, answers, run.settings.items)
@@ -43,6 +44,8 @@ def verify(run: Run, release: ReleaseFolder, answers: AnswersIn = None) -> None:
         "release": release.name,
         "version": record.version,
         "content_hash": record.content_hash,
+        "figures": record.figures,
+        "verifier": verifier_digest(),
         "items": sum(count.items for count in record.counts.values()),
         "ok": not found.faults,
         "checks": list(found.checks),

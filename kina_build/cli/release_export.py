@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kina_build.cli import options
 from kina_build.cli.command import Run
 from kina_build.cli.items import collector_paused
+from kina_build.cli.release_evidence import check_selection, find_files
 from kina_build.cli.release_options import (
     Agreement,
     Allow,
     AnswersOut,
     Audit,
     Copies,
+    Creator,
     Decisions,
+    Evidence,
     FilterModel,
     License,
+    MadeFrom,
     Name,
     Output,
     Previous,
@@ -27,13 +32,16 @@ from kina_build.cli.release_options import (
     Shuffle,
     TakeDown,
     Title,
+    Url,
 )
 from kina_build.cli.release_request import Given, answers_file, read_request, shaping_params
 from kina_build.cli.release_views import show_blocked, show_export
 
 if TYPE_CHECKING:
     from kina_build.release.build import Release
+    from kina_build.release.evidence import Extent, Sources
     from kina_build.release.plan import Plan, Request
+    from kina_build.release.record import ReleaseRecord
 
 
 @collector_paused()
@@ -60,19 +68,26 @@ def export(
     shuffle: Shuffle = True,
     seed: options.Seed = 0,
     allow: Allow = None,
+    evidence: Evidence = None,
+    made_from: MadeFrom = None,
+    creator: Creator = None,
+    url: Url = None,
     dry_run: options.DryRun = False,
 ) -> None:
-    """Write a release folder: splits, card, manifest, checksums, files for harnesses.
+    """Write a release folder: splits, card, manifest, evidence, checksums, files for harnesses.
 
     Gates stop it: exit 1, nothing written, the items at fault named. --allow lets one
-    pass by name; the reason goes into the card.
+    pass by name; the reason goes into the card. Figures of a selection are derived from
+    its own files, for the items that are released.
     """
     from kina_build.release.build import build_release
     from kina_build.release.folder import check_target
     from kina_build.release.publish import publish, publish_answers
 
-    check_target(output)
-    given = Given(pool, selection, decisions, duplicates, agreement, audit, previous)
+    check_target(output, overwrite=run.overwrite)
+    extent: Extent | None = evidence.value if evidence else None
+    proof = find_files(selection, made_from or []) if selection and extent != "none" else None
+    given = Given(pool, selection, decisions, duplicates, agreement, audit, previous, proof)
     request = read_request(
         name=name,
         title=title,
@@ -83,41 +98,47 @@ def export(
         private=private or [],
         licenses=license or [],
         allow=allow or [],
+        creators=creator or [],
+        url=url,
     )
     secret = answers_file(output, answers) if request.private else None
     stage = run.stage(
         "export",
         inputs=given.paths,
         outputs=[output, *filter(None, [secret])],
-        params=shaping_params(run, request, given, take_down or [], filter_model or []),
+        params=shaping_params(run, request, given, take_down or [], filter_model or [], extent),
         show=show_export,
         folders=[output],
     )
     if not dry_run and stage.up_to_date():
         return
-    plan = _plan(run, request, given, take_down or [], filter_model or [])
+    plan, sources = _plan(run, request, given, take_down or [], filter_model or [])
     if plan.faults:
         run.report(_blocked(plan, output), show_blocked, exit_code=1)
     release = build_release(plan, run.settings.release)
-    report = _report(release, output, secret)
     if dry_run:
-        run.report(report | {"written": False}, show_export)
+        run.report(_report(release.record, release, output, secret) | {"written": False}, show_export)
         return
-    publish(release, output, plan.past)
+    sources = replace(sources, extent=extent)
+    record = publish(release, output, plan.past, sources, overwrite=run.overwrite)
     if secret:
         publish_answers(release, secret)
-    stage.finish(report, packages=["pyarrow"])
+    stage.finish(_report(record, release, output, secret), packages=["pyarrow"])
 
 
-def _plan(run: Run, request: Request, given: Given, take_down: list[str], models: list[str]) -> Plan:
+def _plan(
+    run: Run, request: Request, given: Given, take_down: list[str], models: list[str]
+) -> tuple[Plan, Sources]:
     from kina_build.items.pool import read_pool
     from kina_build.items.workers import count_processes
     from kina_build.release.admission import admit
+    from kina_build.release.evidence import Sources, make_salt
     from kina_build.release.folder import read_release
     from kina_build.release.plan import plan_release
     from kina_build.release.record import Provenance
     from kina_build.release.sources import (
         Duplicates,
+        audit_facts,
         parse_pairs,
         read_agreement,
         read_audit,
@@ -125,10 +146,14 @@ def _plan(run: Run, request: Request, given: Given, take_down: list[str], models
         read_duplicates,
         read_selection,
         review_facts,
+        selection_facts,
     )
 
     pool = read_pool(given.pool)
     selected = read_selection(given.selection) if given.selection else None
+    chosen = None
+    if given.selection and selected and selected.document and given.proof:
+        chosen = check_selection(run, given.selection, selected.document, given.proof)
     decisions = read_decisions(given.decisions) if given.decisions else None
     copies = read_duplicates(given.duplicates) if given.duplicates else Duplicates()
     past = read_release(given.previous) if given.previous else None
@@ -141,18 +166,19 @@ def _plan(run: Run, request: Request, given: Given, take_down: list[str], models
         dropped=copies.dropped,
         taken_down=gone,
     )
+    audited = read_audit(given.audit, {item.item_id for item in pool}) if given.audit else None
     provenance = Provenance(
         pool_items=len(pool),
-        selection=selected.facts if selected else None,
+        selection=selection_facts(selected, certified=chosen is not None) if selected else None,
         review=review_facts(decisions) if decisions else None,
         agreement=read_agreement(given.agreement) if given.agreement else None,
-        audit=read_audit(given.audit, {item.item_id for item in pool}) if given.audit else None,
+        audit=audit_facts(audited) if audited else None,
         corrected_keys=admission.corrected,
         duplicates=copies.facts,
         filter_models=tuple(sorted(set(models))),
     )
     with run.console.progress("gates") as progress:
-        return plan_release(
+        plan = plan_release(
             admission,
             request,
             provenance=provenance,
@@ -164,6 +190,7 @@ def _plan(run: Run, request: Request, given: Given, take_down: list[str], models
             on_progress=progress,
             processes=count_processes(len(admission.items), run.settings.items),
         )
+    return plan, Sources(make_salt(pool), chosen, decisions, audited)
 
 
 def _blocked(plan: Plan, output: Path) -> dict[str, Any]:
@@ -176,8 +203,7 @@ def _blocked(plan: Plan, output: Path) -> dict[str, Any]:
     }
 
 
-def _report(release: Release, output: Path, secret: Path | None) -> dict[str, Any]:
-    record = release.record
+def _report(record: ReleaseRecord, release: Release, output: Path, secret: Path | None) -> dict[str, Any]:
     return {
         "release": output.name,
         "written": True,
@@ -189,6 +215,7 @@ def _report(release: Release, output: Path, secret: Path | None) -> dict[str, An
         "withheld": [one.model_dump() for one in record.withheld],
         "gates": [],
         "exemptions": [one.model_dump(mode="json") for one in record.exemptions],
+        "figures": record.figures,
         "letters": record.letters.model_dump(mode="json"),
         "answers": secret.name if secret else None,
         "difference": release.difference.model_dump(mode="json") if release.difference else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -63,6 +64,34 @@ Shuffle = Annotated[
 Allow = Annotated[
     list[str] | None,
     typer.Option("--allow", help="Let a gate pass: RULE=reason; the card says so; repeatable."),
+]
+Creator = Annotated[
+    list[str] | None, typer.Option("--creator", help="Whom card and Croissant tell to cite; repeatable.")
+]
+Url = Annotated[str | None, typer.Option("--url", help="Where the release will be published.")]
+MadeFrom = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--made-from",
+        help="Where the files of the selection lie; default: beside selection.json; repeatable.",
+    ),
+]
+
+
+class EvidenceExtent(StrEnum):
+    """How much evidence a release carries."""
+
+    full = "full"
+    released = "released"
+    none = "none"
+
+
+Evidence = Annotated[
+    EvidenceExtent | None,
+    typer.Option(
+        "--evidence",
+        help="Support of all eligible items, of the released ones, or none; default: full to 50 MB.",
+    ),
 ]
 ReleaseFolder = Annotated[Path, typer.Argument(help="A release folder, as `kina export` writes it.")]
 OldRelease = Annotated[Path, typer.Argument(help="The earlier release folder.")]

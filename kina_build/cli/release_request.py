@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from kina_build.cli.command import Run
 from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
+    from kina_build.cli.selection_files import Files
     from kina_build.release.plan import Request
 
 
@@ -25,11 +27,14 @@ class Given:
     agreement: Path | None
     audit: Path | None
     previous: Path | None
+    proof: Files | None = None
+    """What the selection was made from."""
 
     @property
     def paths(self) -> list[Path]:
         """Return those that are there."""
-        return [path for path in vars(self).values() if path]
+        named = [path for name, path in vars(self).items() if path and name != "proof"]
+        return list(dict.fromkeys([*named, *(self.proof.paths if self.proof else ())]))
 
     @property
     def roles(self) -> list[str]:
@@ -48,6 +53,8 @@ def read_request(
     private: list[str],
     licenses: list[str],
     allow: list[str],
+    creators: list[str],
+    url: str | None,
 ) -> Request:
     """Read what the options ask for.
 
@@ -75,6 +82,8 @@ def read_request(
         private=frozenset(private),
         licenses=frozenset(licenses),
         allowed=allowed,
+        creators=tuple(" ".join(one.split()) for one in creators),
+        url=_check_url(url),
     )
 
 
@@ -87,6 +96,12 @@ def _check_named(option: str, names: Iterable[str], known: Iterable[str]) -> Non
             near = difflib.get_close_matches(name, choices, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(choices)}"
             raise UsageError(f"{option} {name}: no such name", hint=hint)
+
+
+def _check_url(url: str | None) -> str | None:
+    if url is not None and not re.fullmatch(r"https?://[!-~]+", url):
+        raise UsageError(f"--url {url!r} is no web address", hint="it begins with https://")
+    return url
 
 
 def answers_file(output: Path, answers: Path | None) -> Path:
@@ -102,7 +117,12 @@ def answers_file(output: Path, answers: Path | None) -> Path:
 
 
 def shaping_params(
-    run: Run, request: Request, given: Given, take_down: list[str], models: list[str]
+    run: Run,
+    request: Request,
+    given: Given,
+    take_down: list[str],
+    models: list[str],
+    extent: str | None,
 ) -> dict[str, Any]:
     """Return every option and setting that shapes the release, for its manifest."""
     asked = vars(request) | {
@@ -120,5 +140,7 @@ def shaping_params(
         "take_down": take_down,
         "filter_models": models,
         "given": given.roles,
+        "evidence": extent,
+        "made_from": given.proof.params if given.proof else None,
         "settings": settings,
     }

@@ -6,7 +6,10 @@ from collections import Counter
 from typing import Any
 
 from kina_build.cli.console import Console
+from kina_build.release.standalone import amount, bounds_of, share
 
+REDUCED = "selection_reduced"
+"""The gate that items of the selection fell."""
 SHOWN_IDS = 10
 """Items named on the terminal before the rest is only counted."""
 
@@ -25,6 +28,7 @@ def show_export(report: dict[str, Any], console: Console) -> None:
         for split, count in report["splits"].items()
     ]
     console.table("splits", ["split", "items", "paths", "chance", "answers"], rows)
+    _show_figures(report["figures"], console)
     reasons = Counter(one["reason"].partition(":")[0] for one in report["withheld"])
     if reasons:
         told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
@@ -48,6 +52,11 @@ def show_blocked(report: dict[str, Any], console: Console) -> None:
         for gate in report["gates"]
     ]
     console.table("gates", ["rule", "items", "what", "which"], rows)
+    if any(gate["rule"] == REDUCED for gate in report["gates"]):
+        console.say(
+            f"hint: `kina top-up` fills the places that are free; --allow {REDUCED}='reason' leaves them"
+        )
+        return
     console.say("hint: mend or withdraw the items, or let a gate pass with --allow RULE='reason'")
 
 
@@ -66,11 +75,38 @@ def show_verify(report: dict[str, Any], console: Console) -> None:
     """Print what is not as the release says."""
     state = "as it says" if report["ok"] else f"{len(report['faults'])} faults"
     console.line(f"{report['release']}, version {report['version']}, {report['items']} items: {state}")
+    _show_figures(report["figures"] if report["ok"] else {}, console)
     if report["faults"]:
         rows = [[f["check"], f["message"], _ids(f["item_ids"])] for f in report["faults"]]
         console.table("faults", ["check", "what", "which"], rows)
     for one in report["exemptions"]:
         console.line(f"let pass at export: {one['rule']} ({one['message']}): {one['reason']}")
+    console.line(f"sha256 of the stand-alone verifier: {report['verifier']}")
+
+
+def _show_figures(figures: dict[str, Any], console: Console) -> None:
+    """Print how well the released items, and each split's, cover the anchors."""
+    found = figures.get("selection")
+    if not found:
+        return
+    unit, value = found["unit"], found["value"]
+    rows = []
+    for size, bound in bounds_of(found):
+        if found[bound] is not None:
+            most = amount(found[bound], unit, up=True)
+            told = f"any {found[size]} items"
+            rows.append(
+                ["release", found["released"], amount(value, unit), told, most, share(value, found[bound])]
+            )
+    for split, one in found["splits"].items():
+        shown = [split, one["items"], amount(one["value"], unit), "the release", amount(value, unit)]
+        rows.append([*shown, share(one["value"], value)])
+    console.table(
+        "how well it covers the anchors", ["set", "items", "objective", "of", "at most", "share"], rows
+    )
+    for row in found["quotas"]:
+        if row["short"]:
+            console.line(f"short: {row['stratum']}: {row['released']} of {row['lower']}")
 
 
 def _changes(difference: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from kina_build.dedup.stream import Tally, Text, list_files, read_stream
 from kina_build.errors import InputError, RowErrors, RowFault, UsageError
+from kina_build.folders import refuse_links
 from kina_build.items.arrowrows import find_data_files
 from kina_build.items.assemble import Draft, draft_items
 from kina_build.items.columns import find_columns
@@ -227,12 +228,13 @@ def _with_unique_ids(items: Sequence[Item]) -> tuple[Item, ...]:
 
 
 def _splits(folder: Path) -> list[Path]:
+    refuse_links(folder)
     try:
-        splits = sorted(read_json(folder / RELEASE)["counts"])
+        splits = sorted(map(str, read_json(folder / RELEASE)["counts"]))
     except (InputError, KeyError, TypeError):
-        raise InputError(
-            f"{folder / RELEASE}: names no splits", hint="`kina verify` checks a release"
-        ) from None
+        splits = []
+    if not splits or not all(map(str.isidentifier, splits)):  # a name is part of a path
+        raise InputError(f"{folder / RELEASE}: names no splits", hint="`kina verify` checks a release")
     return [folder / f"{split}.jsonl" for split in splits]
 
 

@@ -13,7 +13,7 @@ from kina_build.items.model import Item
 from kina_build.release.draw import natural
 from kina_build.release.plan import Past, Plan
 from kina_build.release.positions import letter_counts
-from kina_build.release.record import Earlier, ReleaseRecord, SplitCount
+from kina_build.release.record import FORMAT, Earlier, ReleaseRecord, SplitCount
 from kina_build.release.rows import PATH_SEPARATOR, Row, hide_answer, to_row
 from kina_build.release.versions import (
     FIRST,
@@ -64,10 +64,13 @@ def build_release(plan: Plan, rules: ReleaseRules = ReleaseRules()) -> Release:
     canary = make_canary(request.name, version, content)
     items = [item for kept in plan.items.values() for item in kept]
     record = ReleaseRecord(
+        format=FORMAT,
         name=request.name,
         title=" ".join(request.title.split()) or request.name,
         version=str(version),
         published=request.published,
+        creators=request.creators,
+        url=request.url,
         content_hash=content,
         answers_hash=hash_answers(full, request.private, rules),
         canary=canary,

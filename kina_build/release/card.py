@@ -6,14 +6,18 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from kina_build.release.evidence import VERIFIER
 from kina_build.release.gates import license_id
 from kina_build.release.harness import scored_split
 from kina_build.release.names import parquet_file
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.rendering import render
+from kina_build.release.standalone import checked_lines, chosen_lines, share
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """Size categories of the hub, by least number of items that is too many."""
+CHOSEN = ("asked", "released", "unit", "value", "bound_asked", "bound_released")
+"""Figures of the released set that the header states, in whole steps of 1 / unit."""
 CLAIMS = "kina_build"
 """Key of the YAML header under which the card states its numbers for machines."""
 
@@ -30,6 +34,12 @@ def write_card(record: ReleaseRecord) -> str:
         languages=[name for name in record.languages if name],
         withheld=Counter(one.reason.partition(":")[0] for one in record.withheld),
         scored=scored_split(record),
+        chosen="\n".join(chosen_lines(record.figures)).strip(),
+        checked="\n".join(checked_lines(record.figures)),
+        share=_share(record),
+        fallen=record.withheld if record.provenance.selection else (),
+        evidence=VERIFIER in record.files,
+        citation=cite(record),
     )
     return f"---\n{dump_yaml(header(record))}---\n\n{text}"
 
@@ -38,31 +48,63 @@ def header(record: ReleaseRecord) -> dict[str, Any]:
     """Return the card's YAML header, as the hub and `datasets` read it."""
     total = sum(count.items for count in record.counts.values())
     licenses = sorted({license_id(name) for name in record.licenses if name})
-    languages = sorted(name for name in record.languages if name)
+    splits = {split: count.items for split, count in record.counts.items() if count.items}
+    files = [{"split": split, "path": parquet_file(split)} for split in splits]
     return {
         "pretty_name": record.title,
         "license": licenses[0] if len(licenses) == 1 else "other",
         **({"license_name": ", ".join(licenses)} if len(licenses) > 1 else {}),
-        **({"language": languages} if languages else {}),
+        **({"language": spoken} if (spoken := languages(record)) else {}),
+        "annotations_creators": ["expert-generated" if record.provenance.review else "no-annotation"],
+        "source_datasets": ["original"],
         "task_categories": ["question-answering", "multiple-choice"],
+        "tags": ["benchmark", "evaluation", "kina-build"],
         "size_categories": [next((name for limit, name in SIZES if total < limit), "1M<n<10M")],
-        "configs": [
-            {
-                "config_name": "default",
-                "data_files": [
-                    {"split": split, "path": parquet_file(split)}
-                    for split, count in record.counts.items()
-                    if count.items
-                ],
-            }
-        ],
+        "configs": [{"config_name": "default", "data_files": files}],
+        "dataset_info": {
+            "config_name": "default",
+            "splits": [{"name": split, "num_examples": count} for split, count in splits.items()],
+        },
         CLAIMS: facts(record),
     }
+
+
+def languages(record: ReleaseRecord) -> list[str]:
+    """List the languages of a release; none where an item does not say its own."""
+    return [] if "" in record.languages else sorted(record.languages)
+
+
+def cite(record: ReleaseRecord) -> str:
+    """Write a BibTeX entry of a release."""
+    fields = {
+        "title": record.title,
+        **({"author": " and ".join(record.creators)} if record.creators else {}),
+        **({"year": record.published[:4]} if record.published else {}),
+        "version": record.version,
+        **({"url": record.url} if record.url else {}),
+        "note": f"content hash {record.content_hash}",
+    }
+    lines = [f"  {name} = {{{_in_bibtex(value)}}}," for name, value in fields.items()]
+    return "\n".join([f"@misc{{{record.name},", *lines, "}"])
+
+
+def _in_bibtex(text: str) -> str:
+    """Write a text that neither BibTeX nor a block of code in Markdown would obey."""
+    return " ".join(text.split()).replace("\\", "").translate(str.maketrans("{}`", "()'"))
+
+
+def _share(record: ReleaseRecord) -> str:
+    """Return the share of the best that a release of all selected questions reaches; else nothing."""
+    found = record.figures.get("selection")
+    if not found or found["bound_asked"] is None or found["released"] < found["asked"]:
+        return ""
+    return share(found["value"], found["bound_asked"])
 
 
 def facts(record: ReleaseRecord) -> dict[str, Any]:
     """Return the numbers a card states, from the manifest."""
     counts = record.counts.values()
+    found = record.figures.get("selection")
     sizes = {int(size) for count in counts for size in count.option_counts}
     return {
         "version": record.version,
@@ -73,25 +115,13 @@ def facts(record: ReleaseRecord) -> dict[str, Any]:
         "options_per_item": f"{min(sizes)}-{max(sizes)}" if len(sizes) > 1 else next(iter(sizes), 0),
         "paths": len({path for count in counts for path in count.by_path}),
         "filter_models": len(record.provenance.filter_models),
+        **({"selection": {name: found[name] for name in CHOSEN}} if found else {}),
     }
 
 
 def claim_faults(claims: Mapping[str, Any], truth: Mapping[str, Any]) -> list[str]:
     """List the numbers of a card that are not those of the data."""
     return [name for name, claimed in claims.items() if name in truth and claimed != truth[name]]
-
-
-def read_claims(card: str) -> dict[str, Any]:
-    """Read the numbers a card states in its YAML header; empty where it states none or is no YAML."""
-    import yaml
-
-    _, _, rest = card.partition("---\n")
-    try:
-        found = yaml.safe_load(rest.partition("\n---")[0])
-    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a date that is none
-        return {}
-    claims = found.get(CLAIMS) if isinstance(found, dict) else None
-    return claims if isinstance(claims, dict) else {}
 
 
 def dump_yaml(value: Any) -> str:

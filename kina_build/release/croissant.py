@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.manifest import digest
+from kina_build.release.card import cite, languages
 from kina_build.release.names import rows_file
 from kina_build.release.record import ReleaseRecord
 
@@ -54,6 +55,8 @@ CONTEXT: dict[str, Any] = {
 }
 """The JSON-LD context of the specification."""
 
+UNKNOWN = "Not stated by the author."
+
 MEDIA_TYPES = {
     ".jsonl": "application/jsonlines",
     ".parquet": "application/x-parquet",
@@ -84,17 +87,39 @@ def describe_release(
         "name": record.name,
         "description": f"{record.title}: multiple-choice questions ({sizes}). Canary {record.canary}.",
         "version": record.version,
+        **(
+            {"creator": [{"@type": "sc:Person", "name": one} for one in record.creators]}
+            if record.creators
+            else {}
+        ),
+        **({"url": record.url} if record.url else {}),
+        **({"inLanguage": spoken} if (spoken := languages(record)) else {}),
         **({"datePublished": record.published} if record.published else {}),
         "license": sorted(name for name in record.licenses if name),
         "keywords": ["benchmark", "multiple choice", record.canary],
         "isLiveDataset": False,
-        "citeAs": f"{record.title}, version {record.version}, content hash {record.content_hash}",
+        "citeAs": cite(record),
+        **responsible_use(record),
         "distribution": [_file(folder, name) for name in names],
         "recordSet": [
             _records(split, [name for name in columns if not (count.private and name in ANSWERS)])
             for split, count in record.counts.items()
             if count.items
         ],
+    }
+
+
+def responsible_use(record: ReleaseRecord) -> dict[str, str]:
+    """Return the properties of responsible AI (RAI 1.0), from the manifest; what is not known says so."""
+    known = record.provenance
+    models = ", ".join(known.filter_models)
+    judged = "Reviewers' decisions; only accepted questions are released." if known.review else UNKNOWN
+    return {
+        "rai:dataCollection": f"Questions of a pool of {known.pool_items}; each row names its source.",
+        "rai:dataAnnotationProtocol": judged,
+        "rai:dataUseCases": "Evaluation of language models; not for training.",
+        "rai:dataBiases": f"Let in because these models erred: {models}" if models else UNKNOWN,
+        "rai:personalSensitiveInformation": UNKNOWN,
     }
 
 

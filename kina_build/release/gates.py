@@ -43,6 +43,9 @@ FROM_CHECK = (
 )
 """Rules of `kina check` that stop a release, whatever their severity there, unless turned off."""
 
+REDUCED = "selection_reduced"
+"""The gate that an item of the selection fell: what was certified is not what is released."""
+
 GATES: Mapping[str, str] = {rule: RULES[rule].meaning for rule in FROM_CHECK} | {
     "key_position": "the letters of the right options are out of balance",
     "missing_license": "an item without licence",
@@ -50,6 +53,7 @@ GATES: Mapping[str, str] = {rule: RULES[rule].meaning for rule in FROM_CHECK} | 
     "license_mismatch": "an item under another licence than the card claims",
     "cluster_straddles": "near-copies in different splits",
     "withheld": "an item that was withheld or taken down",
+    REDUCED: "an item of the selection is not released",
 }
 """Every gate and what it means."""
 

@@ -9,8 +9,10 @@ from kina_build.config import ItemRules, ReleaseRules
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
 from kina_build.release.admission import Admission
-from kina_build.release.gates import Draft, exempt, find_faults
-from kina_build.release.letters import Lettering, assign_letters
+from kina_build.release.draw import natural
+from kina_build.release.evidence import make_salt
+from kina_build.release.gates import REDUCED, Draft, exempt, find_faults
+from kina_build.release.letters import Lettering, keep_letters, letter_items
 from kina_build.release.record import Exemption, GateFault, Letters, Provenance, ReleaseRecord, Withheld
 from kina_build.release.rows import Row
 from kina_build.release.splits import SPLITS, assign_splits
@@ -26,6 +28,10 @@ class Request:
     title: str = ""
     published: str | None = None
     """Date for card and Croissant, YYYY-MM-DD; none by default: outputs hold no clock."""
+    creators: tuple[str, ...] = ()
+    """Whom to cite."""
+    url: str | None = None
+    """Where the release is published."""
     version: Version | None = None
     """None takes the least version that says what changed."""
     seed: int = 0
@@ -103,13 +109,13 @@ def plan_release(
         rules=rules,
         earlier=past.split_of if past else None,
     )
-    letterings = [assign_letters(i, seed=request.seed, shuffle=request.shuffle) for i in admission.items]
-    items = {
-        split: tuple(one.item for one in letterings if splits[one.item.item_id] == split) for split in SPLITS
-    }
+    parts = {split: [item for item in admission.items if splits[item.item_id] == split] for split in SPLITS}
+    lettered = _letter(parts, request, past, rules)
+    items = {split: tuple(one.item for one in kept) for split, kept in lettered.items()}
     forbidden = {one.item_id: one.reason for one in admission.withheld} | dict(taken_down or {})
     draft = Draft(items, clusters, request.licenses, forbidden)
-    faults, exemptions = exempt(find_faults(draft, item_rules, on_progress, processes), request.allowed)
+    found = find_faults(draft, item_rules, on_progress, processes)
+    faults, exemptions = exempt([*found, *_reduced(admission, provenance, taken_down or {})], request.allowed)
     return Plan(
         request=request,
         withheld=admission.withheld,
@@ -117,15 +123,43 @@ def plan_release(
         taken_down=taken_down or {},
         past=past,
         items=items,
-        letters=_summarise(letterings, request.shuffle),
+        letters=_summarise([one for kept in lettered.values() for one in kept], request.shuffle),
         faults=faults,
         exemptions=exemptions,
     )
+
+
+def _letter(
+    parts: Mapping[str, Sequence[Item]], request: Request, past: Past | None, rules: ReleaseRules
+) -> dict[str, list[Lettering]]:
+    """Letter the options of each split's items."""
+    if not request.shuffle:
+        return {split: [keep_letters(item) for item in items] for split, items in parts.items()}
+    secret = make_salt(item for items in parts.values() for item in items).hex()
+    return {
+        split: letter_items(
+            items,
+            seed=request.seed,
+            secret=secret,
+            balanced=split not in request.private or len(items) >= rules.committed_answers,
+            earlier={row.id: row.choices for row in (past.rows.get(split, ()) if past else ())},
+        )
+        for split, items in parts.items()
+    }
+
+
+def _reduced(admission: Admission, provenance: Provenance, named: Mapping[str, str]) -> Sequence[GateFault]:
+    """Tell that items of the selection are not released, but for those taken down by name."""
+    if provenance.selection is None:
+        return ()
+    items = {one.item_id: one.reason for one in admission.withheld if one.item_id not in named}
+    count = f"{len(items)} of the {provenance.selection['items']} selected items are not released"
+    return [GateFault(rule=REDUCED, message=count, items=items, evidence={})] if items else ()
 
 
 def _summarise(letterings: Sequence[Lettering], shuffled: bool) -> Letters:
     return Letters(
         shuffled=shuffled,
         kept={one.item.item_id: one.kept for one in letterings if one.kept and shuffled},
-        rewritten=tuple(one.item.item_id for one in letterings if one.rewritten),
+        rewritten=tuple(sorted((one.item.item_id for one in letterings if one.rewritten), key=natural)),
     )

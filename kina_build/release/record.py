@@ -2,9 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+import hashlib
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from kina_build.jsonl import canonical
+from kina_build.release.standalone import SPLITS
+
+FORMAT = 2
+"""Version of release.json: from 2 on its figures are derived from evidence, and it is sealed."""
+
+
+def _check_name(name: str) -> str:
+    if not (name.isascii() and name.isidentifier()):
+        raise ValueError("use letters, digits and underscores")
+    return name
+
+
+def _check_split(name: str) -> str:
+    if name not in SPLITS:
+        raise ValueError(f"splits are {' and '.join(SPLITS)}")
+    return name
+
+
+Split = Annotated[str, AfterValidator(_check_split)]
+"""Also the name of files."""
+Name = Annotated[str, AfterValidator(_check_name)]
+"""Also part of file names."""
 
 
 class Frozen(BaseModel):
@@ -111,7 +136,7 @@ class Provenance(Frozen):
 
     pool_items: int
     selection: dict[str, Any] | None = None
-    """Objective, bound, ratio and guarantee of the certificate."""
+    """Items chosen and, where all of them are released, the guarantee that was certified for them."""
     review: dict[str, Any] | None = None
     """Decisions by kind."""
     agreement: AgreementFacts | None = None
@@ -135,11 +160,16 @@ class Earlier(Frozen):
 class ReleaseRecord(Frozen):
     """Everything release.json says; holds no clock and no path."""
 
-    name: str
+    format: int = 1
+    name: Name
     title: str
     version: str
     published: str | None
     """Date given by the publisher, YYYY-MM-DD."""
+    creators: tuple[str, ...] = ()
+    """Whom to cite."""
+    url: str | None = None
+    """Where the release is published."""
     content_hash: str
     """Over the rows as published; independent of row order, file format and canary."""
     answers_hash: str | None
@@ -150,7 +180,7 @@ class ReleaseRecord(Frozen):
     extractor_version: str
     made_with: str
     seed: int
-    counts: dict[str, SplitCount]
+    counts: dict[Split, SplitCount]
     """By split."""
     licenses: dict[str, int]
     """Items by licence."""
@@ -164,3 +194,18 @@ class ReleaseRecord(Frozen):
     retired: dict[str, str]
     """Ids of earlier versions that are not in this one, with a hash of their public content."""
     earlier: Earlier | None
+    figures: dict[str, Any] = {}
+    """What the stand-alone verifier derives from rows and evidence, in whole numbers."""
+    files: dict[str, str] = {}
+    """sha256 of the files that do not follow from this document: data, evidence, changes."""
+    seal: str = ""
+    """sha256 of this document without the seal: catches damage, not forgery."""
+
+    def sealed(self) -> ReleaseRecord:
+        """Return this record with its seal."""
+        return self.model_copy(update={"seal": self.seal_of()})
+
+    def seal_of(self) -> str:
+        """Return the sha256 of this document without its seal."""
+        body = self.model_dump(mode="json", exclude={"seal"})
+        return hashlib.sha256(canonical(body).encode()).hexdigest()

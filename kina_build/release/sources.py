@@ -7,16 +7,20 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kina_build.errors import InputError, UsageError
+from kina_build.errors import InputError, Refusal, UsageError
 from kina_build.jsonl import read_document
 from kina_build.release.admission import Decision
+from kina_build.release.evidence import Audited
 from kina_build.release.record import AgreementFacts, AgreementFigure, AuditFacts
 from kina_build.shares import bound_share
 from kina_build.tables import read_typed
+
+if TYPE_CHECKING:
+    from kina_build.selection.records import Selection
 
 
 class _Loose(BaseModel):
@@ -25,16 +29,11 @@ class _Loose(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
-class _Certificate(_Loose):
-    upper_bound: float | None = None
-    ratio: float | None = None
-    guarantee: dict[str, Any] = Field(default_factory=dict)
-
-
 class _Selection(_Loose):
     item_ids: tuple[str, ...]
-    objective: float | None = None
-    certificate: _Certificate = _Certificate()
+    seal: Any = None
+    certificate: Any = None
+    domains: Any = None
 
 
 class _Dropped(_Loose):
@@ -72,10 +71,11 @@ class _Audited(_Loose):
 
 @dataclass(frozen=True)
 class Selected:
-    """The items a selection chose, and what its certificate says."""
+    """The items a selection chose; nothing that it says of them is taken over."""
 
     item_ids: tuple[str, ...]
-    facts: dict[str, Any]
+    document: Selection | None = None
+    """None: a list of ids of the user's own, without a certificate."""
 
 
 @dataclass(frozen=True)
@@ -88,22 +88,34 @@ class Duplicates:
 
 
 def read_selection(path: Path) -> Selected:
-    """Read selection.json.
+    """Read selection.json, or any document with a list item_ids.
 
     Raises:
         InputError: unreadable, or it names no items.
+        Refusal: a certificate that was changed after it was sealed.
     """
+    from kina_build.selection.certificate import seal_of
+    from kina_build.selection.records import Selection
+
     found = read_document(path, _Selection)
     if not found.item_ids:
         raise InputError(f"{path}: the selection is empty")
-    facts: dict[str, Any] = {
-        "items": len(found.item_ids),
-        "objective": found.objective,
-        "upper_bound": found.certificate.upper_bound,
-        "ratio": found.certificate.ratio,
-        "guarantee": found.certificate.guarantee,
-    }
-    return Selected(found.item_ids, facts)
+    if found.seal is None and found.certificate is None and found.domains is None:
+        return Selected(found.item_ids)
+    document = read_document(path, Selection)
+    if seal_of(document) != document.seal:
+        raise Refusal(
+            f"{path}: was changed after it was sealed",
+            hint="run `kina select` anew; a list of your own needs item_ids and nothing else",
+        )
+    return Selected(document.item_ids, document)
+
+
+def selection_facts(selected: Selected, *, certified: bool) -> dict[str, Any]:
+    """Return what a selection chose and, where it was checked, the guarantee of its method."""
+    document = selected.document
+    checked = document.certificate.guarantee.model_dump() if document and certified else None
+    return {"items": len(selected.item_ids), "guarantee": checked}
 
 
 def read_decisions(path: Path) -> list[Decision]:
@@ -131,19 +143,27 @@ def read_agreement(path: Path) -> AgreementFacts:
     return AgreementFacts.model_validate(read_document(path, _Agreement).model_dump())
 
 
-def read_audit(path: Path, released: Collection[str]) -> AuditFacts:
+def read_audit(path: Path, pool: Collection[str]) -> list[Audited]:
     """Read what an audit of accepted items found: rows of item_id and flawed.
 
     Args:
         path: JSON Lines or CSV.
-        released: ids of the pool; an audit of other items says nothing of this release.
+        pool: ids of the pool; an audit of other items says nothing of this release.
 
     Raises:
-        InputError: unreadable, or none of its items is in the pool.
+        InputError: unreadable, an item drawn twice, or none of its items is in the pool.
     """
-    rows = [row for row in read_typed(path, _Audited) if row.item_id in released]
+    rows = [row for row in read_typed(path, _Audited) if row.item_id in pool]
     if not rows:
         raise InputError(f"{path}: none of the audited items is in the pool")
+    twice = next((one for one, count in Counter(row.item_id for row in rows).items() if count > 1), None)
+    if twice is not None:
+        raise InputError(f"{path}: item {twice!r} stands on more than one row")
+    return [Audited(row.item_id, row.flawed) for row in rows]
+
+
+def audit_facts(rows: Sequence[Audited]) -> AuditFacts:
+    """Count what an audit found."""
     flawed = sum(row.flawed for row in rows)
     low, high = bound_share(flawed, len(rows))
     return AuditFacts(audited=len(rows), flawed=flawed, rate=flawed / len(rows), low=low, high=high)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,18 +11,26 @@ from typing import Any
 from kina_build.config import ItemRules
 from kina_build.errors import InputError
 from kina_build.items.model import LETTERS, Item
-from kina_build.jsonl import read_json, read_records, read_text
+from kina_build.jsonl import canonical, read_json, read_records
+from kina_build.manifest import digest
 from kina_build.release.build import count_split
-from kina_build.release.card import claim_faults, facts, read_claims
 from kina_build.release.croissant import distribution_faults
+from kina_build.release.derived import data_files, derived_files
 from kina_build.release.draw import natural
-from kina_build.release.folder import read_release, sum_faults
+from kina_build.release.evidence import VERIFIER, verifier_source
+from kina_build.release.folder import files, read_release, sum_faults
 from kina_build.release.gates import Draft, find_faults
-from kina_build.release.names import CARD, CROISSANT, kina_file, parquet_file
+from kina_build.release.names import CHANGES, CROISSANT, RECORD, SUMS, kina_file, parquet_file
 from kina_build.release.plan import Past
+from kina_build.release.publish import derive_figures
+from kina_build.release.record import FORMAT
 from kina_build.release.rows import Row, to_item, to_kina
+from kina_build.release.standalone import INSTANCE, JUDGED, SUPPORT, Unsound
 from kina_build.release.versions import content_hash, make_canary, parse_version
 from kina_build.release.writers import read_parquet
+
+EVIDENCE = frozenset({INSTANCE, SUPPORT, JUDGED, VERIFIER})
+"""Names that files of evidence may have."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,12 @@ def check_counts(subject: Subject) -> Iterator[Fault]:
         for name, value in counted.model_dump().items():
             if value != getattr(stated, name):
                 yield Fault("", f"{split}: {name} is {value}, the manifest says {getattr(stated, name)}")
+    rows = [row for kept in subject.past.rows.values() for row in kept]
+    for field in ("license", "language"):
+        found = Counter(getattr(row, field) for row in rows)
+        told = getattr(subject.past.record, f"{field}s")
+        if found != Counter(told):
+            yield Fault("", f"{field}s are {dict(found)}, the manifest says {told}")
 
 
 def check_copies(subject: Subject) -> Iterator[Fault]:
@@ -142,24 +155,71 @@ def check_copies(subject: Subject) -> Iterator[Fault]:
         )
 
 
-def check_card(subject: Subject) -> Iterator[Fault]:
-    """Compare the numbers and the canary of the card with the manifest."""
-    card = read_text(subject.folder / CARD)
-    claims = read_claims(card)
-    truth = facts(subject.past.record)
-    for name in claim_faults(claims, truth):
-        yield Fault("", f"{name} is {truth[name]}, the card says {claims[name]}")
-    if subject.past.record.canary not in card:
-        yield Fault("", "the card lacks the canary")
+def check_format(subject: Subject) -> Iterator[Fault]:
+    """Check that the manifest is of a format that proves itself, and not damaged."""
+    record = subject.past.record
+    if record.format != FORMAT:
+        made = f"made with {record.made_with}, format {record.format}"
+        yield Fault("", f"{made}: its figures cannot be derived from it; export it anew")
+    elif record.seal != record.seal_of():
+        yield Fault("", f"{RECORD} was changed after it was sealed")
+
+
+def check_derived(subject: Subject) -> Iterator[Fault]:
+    """Write card, Croissant, harness files and manifest anew, and compare byte for byte."""
+    record, rows = subject.past.record, {s: kept for s, kept in subject.past.rows.items() if kept}
+    if record.format != FORMAT:
+        return
+    expected = derived_files(record, rows, subject.folder)
+    for name, text in expected.items():
+        if _bytes(subject.folder / name) != text.encode():
+            yield Fault("", f"{name}: not what follows from the manifest and the rows ({record.made_with})")
+    wanted = set(data_files(rows)) | ({CHANGES} if record.earlier else set())
+    wanted |= {name for name in record.files if name in EVIDENCE}
+    for name in sorted(set(record.files) ^ wanted):
+        yield Fault("", f"{name}: no file of such a release, or not in the manifest")
+    yield from _foreign(subject, {*expected, *record.files, SUMS})
+
+
+def _foreign(subject: Subject, named: set[str]) -> Iterator[Fault]:
+    """Find files that are no part of a release, and those that are others than the manifest names."""
+    stated = subject.past.record.files
+    for file in files(subject.folder):
+        name = file.relative_to(subject.folder).as_posix()
+        if name not in named:
+            yield Fault("", f"{name}: is no part of a release")
+        elif name in stated and digest(file).sha256 != stated[name]:
+            yield Fault("", f"{name}: is not the file that the manifest names")
+    if VERIFIER in stated and _bytes(subject.folder / VERIFIER) != verifier_source():
+        yield Fault("", f"{VERIFIER}: is not the verifier of this version; `kina verify` did not use it")
+
+
+def check_figures(subject: Subject) -> Iterator[Fault]:
+    """Derive the figures anew from rows and evidence."""
+    record = subject.past.record
+    private = {split for split, count in record.counts.items() if count.private}
+    try:
+        found = derive_figures(subject.folder, subject.past.rows, private)
+    except Unsound as error:
+        yield Fault("", str(error))
+        return
+    if record.format == FORMAT and not _is_same(found, record.figures):
+        yield Fault(
+            "", f"the figures that the evidence shows are {found}, the manifest says {record.figures}"
+        )
 
 
 def check_croissant(subject: Subject) -> Iterator[Fault]:
     """Check the Croissant file's digests and addresses."""
     document = read_json(subject.folder / CROISSANT)
     distribution = document.get("distribution", []) if isinstance(document, dict) else []
-    yield from (Fault("", fault) for fault in distribution_faults(distribution, subject.folder))
-    if subject.past.record.canary not in json.dumps(document):
-        yield Fault("", "no canary")
+    if not isinstance(distribution, list) or not all(isinstance(one, dict) for one in distribution):
+        yield Fault("", "the distribution is no list of files")
+        return
+    strange = [one for one in distribution if one.get("contentUrl") not in subject.past.record.files]
+    yield from (Fault("", f"{one.get('contentUrl')}: no data file of the release") for one in strange)
+    known = [one for one in distribution if one not in strange]
+    yield from (Fault("", fault) for fault in distribution_faults(known, subject.folder))
 
 
 def check_answers(subject: Subject) -> Iterator[Fault]:
@@ -192,11 +252,24 @@ CHECKS: Mapping[str, Callable[[Subject], Iterator[Fault]]] = {
     "identity": check_identity,
     "counts": check_counts,
     "copies": check_copies,
-    "card": check_card,
+    "figures": check_figures,
+    "format": check_format,
+    "derived": check_derived,
     "croissant": check_croissant,
     "answers": check_answers,
     "gates": check_gates,
 }
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return canonical(one) == canonical(other)
 
 
 def _answer_fits(row: Row, private: bool) -> bool:

@@ -11,6 +11,8 @@ from typing import Any
 from kina_build.dedup.records import Cluster
 from kina_build.items.model import Item
 from kina_build.ranking.leaderboard import Leaderboard, Pair
+from kina_build.release.record import ReleaseRecord
+from kina_build.release.standalone import selection_lines
 from kina_build.report.artefacts import Artefacts
 from kina_build.report.plots import BarPlot, LinePlot, Span, SpanPlot, bars, span_axis
 from kina_build.selection.figures import Figures, figures_of
@@ -56,10 +58,18 @@ def coverage_plot(artefacts: Artefacts) -> BarPlot | None:
     return bars("Coverage of anchors", "best support, 0 to 1", _ascending(best), top=1.0, digits=3)
 
 
+<<<<<<< HEAD
 def certified(artefacts: Artefacts) -> Figures | None:
     """Return what may be printed of the selection's certificate."""
     selection = artefacts.selection
     return None if selection is None else figures_of(selection.model_dump())
+=======
+def released_coverage(record: ReleaseRecord) -> list[list[str]]:
+    """Lay out the figures of the released items as the card has them; empty without evidence."""
+    found = record.figures.get("selection")
+    lines = selection_lines(found) if found else []
+    return [line.strip("| ").split(" | ") for line in lines if not line.startswith("|---")]
+>>>>>>> release
 
 
 def gain_plot(artefacts: Artefacts) -> LinePlot | None:

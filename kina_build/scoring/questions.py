@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
+from kina_build.folders import refuse_links
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.jsonl import describe, iter_rows, read_records
@@ -131,6 +132,7 @@ def read_release(
             that are needed and private.
         RowErrors: rows that do not fit.
     """
+    refuse_links(folder)
     path = folder / f"{split}.jsonl"
     kept = {row.id: row.answer for row in read_records(answers, Answer)} if answers else {}
     questions: list[Question] = []

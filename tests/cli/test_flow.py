@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import random
 import re
 import shlex
@@ -19,6 +20,7 @@ from typer.testing import CliRunner, Result
 from kina_build.cli.demo import STEPS
 from kina_build.cli.main import app
 from kina_build.jsonl import read_json
+from kina_build.release import standalone
 
 pytestmark = [pytest.mark.xdist_group("flow"), pytest.mark.timeout(900)]
 
@@ -79,8 +81,19 @@ def test_outputs_name_no_folder_and_no_object_of_this_machine(flow: Path) -> Non
             assert b" object at 0x" not in content, path
 
 
-def test_the_card_says_what_was_selected(flow: Path) -> None:
-    assert "A selection chose 36 items, objective 0.75" in (flow / "release" / "README.md").read_text()
+def test_card_verify_and_board_name_the_same_set(flow: Path) -> None:
+    """Not the 36 that were certified: those of them that review left."""
+    release = flow / "release"
+    figures, faults = standalone.faults_of(release)
+    assert faults == []
+    found = figures["selection"]
+    assert (found["asked"], found["released"]) == (36, 30)
+    card = (release / "README.md").read_text()
+    assert all(line in card.split("\n") for line in standalone.card_lines(figures))
+    assert "at least" not in card
+    tested = [json.loads(line)["id"] for line in (release / "test.jsonl").read_text().splitlines()]
+    board = json.loads((flow / "leaderboard.json").read_text())
+    assert board["items"] == len(tested) == found["splits"]["test"]["items"]
 
 
 @pytest.mark.parametrize(

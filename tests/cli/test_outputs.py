@@ -74,7 +74,7 @@ CASES = (
     Case("review statement --ledger ledger.db -o OUT", "ledger.db", folder=True),
     Case(
         "export pool.jsonl --selection selection.json --decisions decisions.jsonl "
-        "--duplicates duplicates.json -o OUT",
+        "--duplicates duplicates.json --allow selection_reduced=review -o OUT",
         "pool.jsonl",
         folder=True,
     ),

@@ -125,7 +125,8 @@ for file in sys.argv[1:]:
     task = LightevalTask(module.TASKS_TABLE[0])
     LightevalTask.load_datasets({"bench": task})
     docs = task.eval_docs()
-    found.append([{"query": d.query, "choices": d.choices, "gold": d.gold_index} for d in docs])
+    told = [{"query": d.query, "choices": d.choices, "gold": d.gold_index, "ours": d.specific} for d in docs]
+    found.append(told)
 print(json.dumps(found))
 """
 
@@ -137,6 +138,7 @@ def test_lighteval_reads_the_docs(releases: list[Path], tmp_path: Path) -> None:
     for docs, release in zip(found, releases, strict=True):
         for doc, row in zip(docs, read_rows(release / "test.jsonl"), strict=True):
             assert row["question"].strip() in doc["query"]
+            assert doc["ours"] == {"id": row["id"]}
             assert doc["choices"][doc["gold"]].strip() == row["answer"]
             assert len(doc["choices"]) == len(row["choices"])
 

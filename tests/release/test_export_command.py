@@ -124,11 +124,7 @@ def test_a_gate_stops_it_names_items_and_rule_and_writes_nothing(
 
 
 def test_selection_decisions_and_duplicates_are_obeyed(kina: Kina, pool: Path, tmp_path: Path) -> None:
-    (tmp_path / "selection.json").write_text(
-        json.dumps(
-            {"item_ids": [f"i{n}" for n in range(39, 3, -1)], "objective": 2.5, "certificate": {"ratio": 0.9}}
-        )
-    )
+    (tmp_path / "selection.json").write_text(json.dumps({"item_ids": [f"i{n}" for n in range(39, 3, -1)]}))
     write_records(
         tmp_path / "decisions.jsonl",
         [{"item_id": f"i{n}", "decision": "revise" if n == 7 else "accept", "reason": ""} for n in range(40)],
@@ -147,6 +143,14 @@ def test_selection_decisions_and_duplicates_are_obeyed(kina: Kina, pool: Path, t
     done = kina(
         *("export", pool, "-o", "release", "--selection", "selection.json"),
         *("--decisions", "decisions.jsonl", "--duplicates", "duplicates.json", "--json"),
+    )
+    assert done.exit_code == 1
+    stopped = json.loads(done.stdout)["gates"]
+    assert [(one["rule"], list(one["items"])) for one in stopped] == [("selection_reduced", ["i7", "i8"])]
+    done = kina(
+        *("export", pool, "-o", "release", "--selection", "selection.json"),
+        *("--decisions", "decisions.jsonl", "--duplicates", "duplicates.json", "--json"),
+        *("--allow", "selection_reduced=they were withdrawn"),
     )
     assert done.exit_code == 0, done.output
     report = json.loads(done.stdout)
@@ -264,10 +268,10 @@ def test_kina_json_comes_back_equal_up_to_letters(kina: Kina, tmp_path: Path) ->
             '"answer_index":1',
             {"files", "rows", "identity", "copies", "croissant"},
         ),
-        ("README.md", "items: 40", "items: 41", {"files", "card"}),
-        ("release.json", '"seed": 0', '"seed": 1', {"files"}),
+        ("README.md", "items: 40", "items: 41", {"files", "derived"}),
+        ("release.json", '"seed": 0', '"seed": 1', {"files", "format"}),
         ("KINA.json", "What is 1?", "What is 2?", {"files", "copies", "croissant"}),
-        ("harness/lm_eval/task.py", "Answer:", "answer:", {"files"}),
+        ("harness/lm_eval/task.py", "Answer:", "answer:", {"files", "derived"}),
     ],
 )
 def test_verify_finds_what_was_tampered_with(
@@ -291,7 +295,7 @@ def test_a_forger_who_mends_the_checksums_is_still_found(kina: Kina, pool: Path,
         file.write_text(file.read_text().replace("1 and 1", "one and one", 1))
     write_sums(tmp_path / "release")
     found = json.loads(kina("verify", "release", "--json").stdout)
-    assert {fault["check"] for fault in found["faults"]} == {"identity", "copies", "croissant"}
+    assert {fault["check"] for fault in found["faults"]} == {"identity", "copies", "derived", "croissant"}
 
 
 def test_the_card_is_made_from_the_data(kina: Kina, pool: Path, tmp_path: Path) -> None:
@@ -440,3 +444,54 @@ def test_clusters_of_another_shape_are_refused(kina: Kina, pool: Path, clusters:
     done = kina("export", pool, "--duplicates", "duplicates.json", "-o", "release")
     assert done.exit_code == 2
     assert "duplicates.json: clusters" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["verify", "diff", "contamination", "score"])
+def test_no_reader_of_a_release_follows_a_link(kina: Kina, pool: Path, command: str) -> None:
+    kina("export", pool, "-o", "release")
+    Path("release/test.jsonl").rename("outside.jsonl")
+    Path("release/test.jsonl").symlink_to(Path("outside.jsonl").resolve())
+    Path("responses.jsonl").write_text('{"item_id": "i1", "model": "m", "response": "Answer: A"}\n')
+    scored = ("--release", "release", "--responses", "responses.jsonl", "-o", "scores.jsonl")
+    lines = {
+        "verify": ("verify", "release"),
+        "diff": ("diff", "release", "release"),
+        "contamination": ("contamination", pool, "--against", "release", "-o", "hits.json"),
+        "score": ("score", "--task", "multiple-choice", *scored),
+    }
+    done = kina(*lines[command])
+    assert (done.exit_code, "is a link" in done.stderr) == (2, True), done.output
+
+
+@pytest.mark.parametrize("command", ["verify", "diff", "contamination"])
+def test_a_split_that_is_a_path_is_refused(kina: Kina, pool: Path, command: str) -> None:
+    kina("export", pool, "-o", "release")
+    record = read_json(Path("release/release.json"))
+    record["counts"]["../outside"] = record["counts"].pop("test")
+    Path("release/release.json").write_text(json.dumps(record))
+    Path("outside.jsonl").write_bytes(Path("release/test.jsonl").read_bytes())
+    lines = {
+        "verify": ("verify", "release"),
+        "diff": ("diff", "release", "release"),
+        "contamination": ("contamination", pool, "--against", "release", "-o", "hits.json"),
+    }
+    done = kina(*lines[command])
+    assert (done.exit_code, "fault in kina" in done.stderr) == (2, False), done.output
+
+
+def test_a_language_is_told_only_where_every_item_tells_it(kina: Kina, tmp_path: Path) -> None:
+    items = [item.model_copy(update={"language": "en"}) for item in spread(40)]
+    for name, kept in (
+        ("all", items),
+        ("some", [*items[1:], items[0].model_copy(update={"language": None})]),
+    ):
+        store(tmp_path / f"{name}.jsonl", kept)
+        done = kina(
+            "export", f"{name}.jsonl", "-o", name, "--creator", "A. Author", "--url", "https://example.org/x"
+        )
+        assert done.exit_code == 0, done.output
+        header = yaml.safe_load((tmp_path / name / "README.md").read_text().split("---\n")[1])
+        croissant = read_json(tmp_path / name / "croissant.json")
+        assert header.get("language") == croissant.get("inLanguage") == (["en"] if name == "all" else None)
+        assert (croissant["creator"][0]["name"], croissant["url"]) == ("A. Author", "https://example.org/x")
+        assert "author = {A. Author}" in (tmp_path / name / "README.md").read_text()

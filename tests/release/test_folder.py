@@ -45,7 +45,7 @@ def test_a_fault_leaves_the_old_release_and_no_rubbish(tmp_path: Path) -> None:
 def test_a_new_release_replaces_the_old_one_whole(tmp_path: Path) -> None:
     for text in ("old", "new"):
         with writing_folder(tmp_path / "release") as part:
-            (part / text).write_text("")
+            (part / text).write_text(text)
             fill(part, text)
     assert names(tmp_path / "release") == [SUMS, "new", RECORD]
     assert names(tmp_path) == ["release"]
@@ -124,7 +124,93 @@ def test_sums_that_are_no_text_are_one_line(tmp_path: Path) -> None:
         sum_faults(tmp_path)
 
 
+<<<<<<< HEAD
 def test_ids_of_thousands_of_digits_stand_in_counting_order() -> None:
     ids = ["2", "010", "10", "9" * 5000, "1" + "0" * 5000, "q1"]
     shuffled = ids[::-1]
     assert sorted(shuffled, key=natural) == ids
+=======
+def test_a_repository_in_a_release_survives_ten_exports(tmp_path: Path) -> None:
+    target = tmp_path / "release"
+    with writing_folder(target) as part:
+        fill(part, "0")
+    objects = target / ".git" / "objects"
+    objects.mkdir(parents=True)
+    (objects / "pack").write_bytes(b"every version there was")
+    (target / ".git" / "HEAD").symlink_to("nowhere")
+    (target / ".gitattributes").write_text("*.parquet lfs")
+    for text in map(str, range(10)):
+        with writing_folder(target) as part:
+            fill(part, text)
+    assert names(target) == [".git", ".gitattributes", SUMS, RECORD]
+    assert (objects / "pack").read_bytes() == b"every version there was"
+    assert (target / ".git" / "HEAD").readlink() == Path("nowhere")
+    assert (target / RECORD).read_text() == "9"
+    assert names(tmp_path) == ["release"]
+
+
+@pytest.mark.parametrize("lost", ["empty", "dangling", "data/more.txt"])
+def test_what_the_sums_do_not_list_is_named_and_kept(tmp_path: Path, lost: str) -> None:
+    target = tmp_path / "release"
+    with writing_folder(target) as part:
+        (part / "data").mkdir()
+        (part / "data" / "x").write_text("x")
+        fill(part, "old")
+    if lost == "empty":
+        (target / lost).mkdir()
+    elif lost == "dangling":
+        (target / lost).symlink_to("nowhere")
+    else:
+        (target / lost).write_text("mine")
+    with pytest.raises(UsageError, match=lost), writing_folder(target, overwrite=True):
+        pass
+    assert os.path.lexists(target / lost)
+
+
+def test_a_file_that_was_edited_is_named_and_kept(tmp_path: Path) -> None:
+    target = tmp_path / "release"
+    with writing_folder(target) as part:
+        fill(part, "old")
+    (target / RECORD).write_text("edited")
+    with (
+        pytest.raises(UsageError, match="release.json: was changed after kina wrote it"),
+        writing_folder(target),
+    ):
+        pass
+    assert (target / RECORD).read_text() == "edited"
+    with writing_folder(target, overwrite=True) as part:
+        fill(part, "new")
+    assert (target / RECORD).read_text() == "new"
+
+
+def test_what_is_edited_while_the_export_runs_is_kept(tmp_path: Path) -> None:
+    target = tmp_path / "release"
+    with writing_folder(target) as part:
+        fill(part, "old")
+    under_way = writing_folder(target)
+    fill(under_way.__enter__(), "new")
+    (target / RECORD).write_text("edited meanwhile")
+    with pytest.raises(UsageError, match="was changed"):
+        under_way.__exit__(None, None, None)
+    assert (target / RECORD).read_text() == "edited meanwhile"
+    assert names(tmp_path) == ["release"]
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o755), (0o027, 0o750)])
+def test_the_folder_has_the_mode_that_the_umask_gives(tmp_path: Path, mask: int, mode: int) -> None:
+    before = os.umask(mask)
+    try:
+        with writing_folder(tmp_path / "release") as part:
+            fill(part, "1")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "release").stat().st_mode & 0o777 == mode
+
+
+def test_links_and_folders_of_nothing_are_faults(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a")
+    write_sums(tmp_path)
+    (tmp_path / "more").mkdir()
+    (tmp_path / "b").symlink_to("a")
+    assert sum_faults(tmp_path) == ["b: is a link", "more/: holds nothing of the release"]
+>>>>>>> release

@@ -77,7 +77,8 @@ certify selection.json +support.npz +anchors.jsonl +pool.jsonl +budget.jsonl +du
 certify selection.json --support support.npz --anchors anchors.jsonl --strata pool.jsonl --quota \
  budget.jsonl --conflicts duplicates.json --exclude duplicates.json -o out.json
 certify small.json --support levels.csv --anchors anchors.jsonl --exact
-export pool.jsonl --selection selection.json --decisions decisions.jsonl --duplicates duplicates.json -o out
+export pool.jsonl --selection selection.json --decisions decisions.jsonl --duplicates duplicates.json -o out \
+ --allow selection_reduced=review
 export pool.jsonl --duplicates duplicates.json --decisions decisions.jsonl --agreement agreement.json \
  --audit audited.csv --previous release -o out
 export pool.jsonl --selection selection.json --private test --previous private -o out --answers \

@@ -55,8 +55,8 @@ review audit draw --decisions decisions.jsonl --seed-file seed.txt --commitment 
  --rate 0.3
 review pay plan --ledger ledger.db -o payments.csv
 review statement --ledger ledger.db -o statements
-export pool.jsonl --selection selection.json --decisions decisions.jsonl --duplicates duplicates.json -o \
- release
+export pool.jsonl --selection selection.json --decisions decisions.jsonl --duplicates duplicates.json \
+ --allow selection_reduced=review -o release
 export pool.jsonl --duplicates duplicates.json -o two
 export pool.jsonl --selection selection.json --private test --previous release -o private
 score --task multiple-choice --items pool.jsonl --responses responses.jsonl -o scores.jsonl

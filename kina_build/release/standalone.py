@@ -1,0 +1,619 @@
+"""Recompute every figure of a release from its folder alone, with nothing but Python.
+
+    python verify.py FOLDER
+
+It reads the rows, `release.json`, `README.md`, `SHA256SUMS` and `evidence/`, counts and adds up in
+whole numbers, and compares. Nothing in the folder is trusted, this file in it included: who does
+not trust the folder takes the file from the package kina-build, or compares its sha256.
+
+F(S) is the sum over the anchors of weight times the best level of any item of S. For any
+thresholds t >= 0, F(T) <= sum weight * t + sum over the items of T of sum weight * max(level - t, 0);
+the largest right-hand side over all T that the quotas and sizes allow is an upper bound on every F(T).
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import struct
+import sys
+import unicodedata
+import uuid
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+FORMAT = 1
+"""Of the evidence."""
+INSTANCE = "evidence/instance.json"
+SUPPORT = "evidence/support.npz"
+JUDGED = "evidence/judged.json"
+SPLITS = ("test", "dev")
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+NAMESPACE = uuid.UUID("5b0b0c39-7bd5-5a0e-9c55-4f0d1a3c0a10")
+"""Of the canaries."""
+TYPES = {"<i8": "q", "<i4": "i", "<u4": "I", "<u2": "H", "|u1": "B"}
+"""Types of whole numbers in .npy, and what struct calls them."""
+PLACES = 9
+"""Decimals of a printed objective."""
+Z_95 = 1.959963984540054
+"""Two-sided 95 % point of the normal distribution, for Wilson's interval."""
+BY_GIT = (".git", ".gitattributes")
+"""What a clone adds to a folder."""
+
+
+class Unsound(ValueError):
+    """Evidence that is not what it has to be."""
+
+
+def need(holds: bool, what: str) -> None:
+    """Refuse evidence.
+
+    Raises:
+        Unsound: the condition does not hold.
+    """
+    if not holds:
+        raise Unsound(what)
+
+
+def read_npz(path: Path) -> dict[str, Sequence[int]]:
+    """Read the arrays of an uncompressed .npz file of whole numbers."""
+    found: dict[str, Sequence[int]] = {}
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            need(info.compress_type == zipfile.ZIP_STORED, f"{path.name}: {info.filename} is compressed")
+            need(info.file_size <= path.stat().st_size, f"{path.name}: {info.filename} is cut")
+            found[info.filename.removesuffix(".npy")] = _array(archive.read(info), info.filename)
+    return found
+
+
+def _array(data: bytes, name: str) -> Sequence[int]:
+    need(data[:8] == b"\x93NUMPY\x01\x00", f"{name}: not an array of version 1")
+    (length,) = struct.unpack("<H", data[8:10])
+    head = ast.literal_eval(data[10 : 10 + length].decode("latin-1"))
+    code, shape = TYPES.get(str(head["descr"])), head["shape"]
+    need(code is not None and len(shape) == 1, f"{name}: not a list of whole numbers")
+    return struct.unpack(f"<{shape[0]}{code}", data[10 + length :])
+
+
+class Instance:
+    """The support of a release's items and of those it was chosen from, as `evidence/` holds it."""
+
+    def __init__(self, folder: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]], private: set[str]):
+        told = read_json(folder / INSTANCE)
+        need(told["format"] == FORMAT, f"{INSTANCE}: format {told['format']} is not {FORMAT}")
+        self.full = told["full"] is True
+        self.scale, self.weight_unit = whole(told["scale"], 1), whole(told["weight_unit"], 1)
+        self.weights = [whole(weight) for weight in told["anchors"]["weights"]]
+        need(len(set(told["anchors"]["ids"])) == len(self.weights), "an anchor stands twice")
+        self.names: list[str] = [str(name) for name in told["items"]["ids"]]
+        need(len(set(self.names)) == len(self.names), "an item stands twice")
+        self.split = [None if name is None else str(name) for name in told["items"]["split"]]
+        self.stratum = [str(name) for name in told["items"]["stratum"]]
+        self.domain = [str(name) for name in told["items"]["domain"]]
+        lengths = {len(self.names), len(self.split), len(self.stratum), len(self.domain)}
+        need(len(lengths) == 1, f"{INSTANCE}: the columns of the items differ in length")
+        self._read_levels(read_npz(folder / SUPPORT))
+        self._check_released(rows, private)
+        self.domains = [Domain(self, one) for one in told["domains"]]
+        names = [one.name for one in self.domains]
+        need(len(set(names)) == len(names) and set(self.domain) <= set(names), "domains do not fit the items")
+
+    @property
+    def unit(self) -> int:
+        """Return how many steps make one unit of the objective."""
+        return self.scale * self.weight_unit
+
+    def _read_levels(self, arrays: Mapping[str, Sequence[int]]) -> None:
+        starts, self.anchor, self.level = arrays["indptr"], arrays["indices"], arrays["data"]
+        need(len(starts) == len(self.names) + 1 and starts[0] == 0, f"{SUPPORT}: not a row an item")
+        need(starts[-1] == len(self.anchor) == len(self.level), f"{SUPPORT}: the arrays do not fit")
+        need(all(0 < level <= self.scale for level in self.level), f"{SUPPORT}: a level beyond the scale")
+        for row, (start, stop) in enumerate(pairwise(starts)):
+            own = self.anchor[start:stop]
+            rising = all(one < other for one, other in pairwise(own))
+            inside = not own or (own[0] >= 0 and own[-1] < len(self.weights))
+            need(
+                start <= stop and rising and inside,
+                f"{SUPPORT}: row {row} names anchors twice or unknown ones",
+            )
+        self.starts = starts
+
+    def _check_released(self, rows: Mapping[str, Sequence[Mapping[str, Any]]], private: set[str]) -> None:
+        """Hold the evidence to the rows: each released item stands in it, under its split."""
+        need(set(self.split) <= {None, *rows}, f"{INSTANCE}: names a split that the release does not have")
+        for split, kept in rows.items():
+            told = [name for name, where in zip(self.names, self.split, strict=True) if where == split]
+            ids = [row["id"] for row in kept]
+            fits = len(told) == len(ids) if split in private else sorted(told) == sorted(ids)
+            need(fits, f"{INSTANCE}: its items of {split} are not those of {split}.jsonl")
+
+    def pairs(self, row: int) -> Iterator[tuple[int, int]]:
+        """Yield the anchors of an item and its levels."""
+        start, stop = self.starts[row], self.starts[row + 1]
+        return zip(self.anchor[start:stop], self.level[start:stop], strict=True)
+
+    def value(self, rows: Iterable[int]) -> int:
+        """Return F of some items."""
+        return sum(best * weight for best, weight in zip(self.cover(rows), self.weights, strict=True))
+
+    def cover(self, rows: Iterable[int]) -> list[int]:
+        """Return the best level of each anchor over some items."""
+        best = [0] * len(self.weights)
+        for row in rows:
+            for anchor, level in self.pairs(row):
+                best[anchor] = max(best[anchor], level)
+        return best
+
+    def prices(self, rows: Iterable[int], thresholds: Sequence[int]) -> dict[int, int]:
+        """Return what each item weighs above thresholds."""
+        weights = self.weights
+        return {
+            row: sum(
+                weights[anchor] * (level - thresholds[anchor])
+                for anchor, level in self.pairs(row)
+                if level > thresholds[anchor]
+            )
+            for row in rows
+        }
+
+
+class Domain:
+    """What was asked of one domain, and what is released of it."""
+
+    def __init__(self, instance: Instance, told: Mapping[str, Any]):
+        self.instance, self.name, self.asked = instance, str(told["name"]), whole(told["k"])
+        self.short = told["short"] is True
+        self.rows = [row for row, name in enumerate(instance.domain) if name == self.name]
+        self.released = [row for row in self.rows if instance.split[row] is not None]
+        self.quotas: dict[str, tuple[int, int | None]] = {
+            str(stratum): (whole(lower), None if upper is None else whole(upper))
+            for stratum, lower, upper in told["quotas"]
+        }
+        own = set(self.rows)
+        self.must = [whole(row) for row in told["must"]]
+        self.cliques = [[whole(row) for row in group] for group in told["cliques"]]
+        members = [row for group in self.cliques for row in group]
+        need(
+            len(set(members)) == len(members) and {*members, *self.must} <= own,
+            "cliques or must-include items",
+        )
+        self.clique = {row: number for number, group in enumerate(self.cliques) for row in group}
+        together = Counter(self.clique[row] for row in self.released if row in self.clique)
+        need(all(count == 1 for count in together.values()), "two released items are in conflict")
+        self.thresholds = {
+            str(kind): [whole(level, most=instance.scale) for level in levels]
+            for kind, levels in told["thresholds"].items()
+        }
+        need(all(len(t) == len(instance.weights) for t in self.thresholds.values()), "thresholds an anchor")
+
+    def counts(self, rows: Iterable[int]) -> Counter[str]:
+        """Count items by stratum."""
+        return Counter(self.instance.stratum[row] for row in rows)
+
+    def limits(self, size: int, held: Mapping[str, int] | None) -> dict[str, tuple[int, int]]:
+        """Return the least and most items of each stratum.
+
+        Args:
+            size: of the sets that are bounded.
+            held: where given, no stratum is asked for more than this: what fell out is not asked for.
+        """
+        found = {}
+        for name in {*self.quotas, *(self.instance.stratum[row] for row in self.rows)}:
+            lower, upper = self.quotas.get(name, (0, None))
+            lower = 0 if self.short else lower if held is None else min(lower, held.get(name, 0))
+            found[name] = (lower, size if upper is None else min(upper, size))
+        return found
+
+    def bound(self, size: int, thresholds: Sequence[int], held: Mapping[str, int] | None) -> int:
+        """Bound F of every set of a size from above."""
+        prices = self.instance.prices(self.rows, thresholds)
+        total = sum(prices[row] for row in self.dearest(size, prices, held))
+        return total + sum(t * weight for t, weight in zip(thresholds, self.instance.weights, strict=True))
+
+    def dearest(self, size: int, prices: Mapping[int, int], held: Mapping[str, int] | None) -> list[int]:
+        """Choose the items of the largest price sum that sizes, quotas and cliques allow.
+
+        Items are taken by falling price while the quotas can still be met, the first of each
+        clique and stratum only: the dearest base of a matroid. Conflicts beyond that are dropped,
+        which can only raise the bound.
+        """
+        stratum, limits = self.instance.stratum, self.limits(size, held)
+        chosen = [] if held is not None and not set(self.must) <= set(self.released) else list(self.must)
+        counts, seen = self.counts(chosen), set[tuple[int, str]]()
+        free = size - sum(max(counts[name], lower) for name, (lower, _) in limits.items())
+        for row in sorted(set(self.rows).difference(chosen), key=prices.__getitem__, reverse=True):
+            cell, (lower, upper) = (self.clique.get(row, -1), stratum[row]), limits[stratum[row]]
+            reserved = counts[stratum[row]] < lower
+            if (
+                prices[row] == 0
+                or counts[stratum[row]] >= upper
+                or not (reserved or free > 0)
+                or cell in seen
+            ):
+                continue
+            if cell[0] >= 0:
+                seen.add(cell)
+            free -= 0 if reserved else 1
+            counts[stratum[row]] += 1
+            chosen.append(row)
+        return chosen
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures of this domain."""
+        held = self.counts(self.released)
+        value = self.instance.value(self.released)
+        found: dict[str, Any] = {"domain": self.name, "asked": self.asked, "released": len(self.released)}
+        found |= {"value": value, "bound_asked": None, "bound_released": None}
+        if self.instance.full:
+            found["bound_asked"] = self.bound(self.asked, self.thresholds["asked"], None)
+            found["bound_released"] = self.bound(len(self.released), self.thresholds["released"], held)
+            need(
+                value <= min(found["bound_asked"], found["bound_released"]),
+                "a bound lies below the objective",
+            )
+        return found
+
+    def quota_figures(self) -> list[dict[str, Any]]:
+        """Return what was asked of each stratum and what is released of it."""
+        held = self.counts(self.released)
+        return [
+            {
+                "domain": self.name,
+                "stratum": name,
+                "lower": lower,
+                "upper": upper,
+                "released": held[name],
+                "short": max(0, lower - held[name]),
+            }
+            for name, (lower, upper) in sorted(self.quotas.items())
+        ]
+
+
+def choose_figures(instance: Instance) -> dict[str, Any]:
+    """Return the figures of how well the released items, and each split's, cover the anchors."""
+    domains = [domain.figures() for domain in instance.domains]
+
+    def total(name: str) -> int | None:
+        values = [one[name] for one in domains]
+        return None if None in values else sum(values)
+
+    splits = {}
+    for split in [name for name in SPLITS if name in instance.split]:
+        parts = [[row for row in one.released if instance.split[row] == split] for one in instance.domains]
+        splits[split] = {"items": sum(map(len, parts)), "value": sum(map(instance.value, parts))}
+    return {
+        "unit": instance.unit,
+        "eligible": len(instance.names) if instance.full else None,
+        "asked": total("asked"),
+        "released": total("released"),
+        "value": total("value"),
+        "bound_asked": total("bound_asked"),
+        "bound_released": total("bound_released"),
+        "splits": splits,
+        "domains": domains,
+        "quotas": [row for domain in instance.domains for row in domain.quota_figures()],
+    }
+
+
+def judge_figures(
+    judged: Mapping[str, Any], rows: Mapping[str, Sequence[Mapping[str, Any]]], private: set[str]
+) -> dict[str, Any]:
+    """Count decisions and audit findings by item, over all and over the released ones."""
+    found: dict[str, Any] = {"decisions": None, "audit": None, "audit_released": None}
+    for kind in ("decisions", "audit"):
+        _check_judged(judged[kind] or (), kind, rows, private)
+    if judged["decisions"] is not None:
+        kinds = Counter(str(decision) for _, decision, _ in judged["decisions"])
+        found["decisions"] = {kind: kinds[kind] for kind in sorted(kinds)}
+    if judged["audit"] is not None:
+        need(
+            all(type(flawed) is bool for _, flawed, _ in judged["audit"]), f"{JUDGED}: findings are yes or no"
+        )
+        found["audit"] = audit_figures([flawed for _, flawed, _ in judged["audit"]])
+        own = [flawed for _, flawed, split in judged["audit"] if split is not None]
+        found["audit_released"] = audit_figures(own)
+    return found
+
+
+def _check_judged(
+    judged: Sequence[Any], kind: str, rows: Mapping[str, Sequence[Mapping[str, Any]]], private: set[str]
+) -> None:
+    """Hold judgements to the rows: each item once, and where it says it is."""
+    need(
+        len({str(name) for name, _, _ in judged}) == len(judged), f"{JUDGED}: an item stands twice in {kind}"
+    )
+    ids = {split: {row["id"] for row in kept} for split, kept in rows.items()}
+    for name, _, split in judged:
+        need(
+            split is None or split in private or name in ids.get(split, ()),
+            f"{JUDGED}: {name} is not in {split}",
+        )
+    for split in private & ids.keys():
+        count = sum(where == split for _, _, where in judged)
+        need(count <= len(ids[split]), f"{JUDGED}: more items of {split} than it has")
+
+
+def audit_figures(flawed: Sequence[bool]) -> dict[str, Any]:
+    """Count findings of an audit."""
+    return {"audited": len(flawed), "flawed": sum(flawed)}
+
+
+def derive(
+    folder: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]], private: set[str]
+) -> dict[str, Any]:
+    """Derive the figures of a release from its rows and its evidence.
+
+    Args:
+        folder: of the release.
+        rows: by split.
+        private: splits whose answers are kept apart.
+
+    Returns:
+        Under "selection" and "review" what the evidence shows; None where it has nothing.
+
+    Raises:
+        Unsound: the evidence is not what it has to be.
+    """
+    found: dict[str, Any] = {"selection": None, "review": None}
+    try:
+        if (folder / INSTANCE).exists():
+            found["selection"] = choose_figures(Instance(folder, rows, private))
+        if (folder / JUDGED).exists():
+            found["review"] = judge_figures(read_json(folder / JUDGED), rows, private)
+    except Unsound:
+        raise
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OSError, SyntaxError) as error:
+        raise Unsound(f"evidence: cannot be read: {error}") from None
+    except (zipfile.BadZipFile, struct.error, RecursionError, MemoryError, NotImplementedError) as error:
+        raise Unsound(f"evidence: cannot be read: {error}") from None
+    return found
+
+
+def share(value: int, bound: int) -> str:
+    """Write value / bound in percent, rounded down."""
+    tenths = 1000 * value // bound if bound else 1000
+    return f"{tenths // 10}.{tenths % 10} %"
+
+
+def amount(value: int, unit: int, *, up: bool = False) -> str:
+    """Write value / unit with PLACES decimals, rounded down, or up."""
+    scaled = value * 10**PLACES
+    steps = -(-scaled // unit) if up else scaled // unit
+    return f"{steps // 10**PLACES}.{steps % 10**PLACES:0{PLACES}d}"
+
+
+def bounds_of(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Name the sizes that the release is compared with: as asked and, where items fell, as released."""
+    sizes = [("asked", "bound_asked"), ("released", "bound_released")]
+    return sizes[:1] if found["asked"] == found["released"] else sizes
+
+
+def selection_lines(found: Mapping[str, Any]) -> list[str]:
+    """Write the figures of the released set as the card has them."""
+    unit, value = found["unit"], found["value"]
+    lines = [
+        "| set | questions | objective | no set has more than | share of that |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for size, bound in bounds_of(found):
+        if found[bound] is not None:
+            most, reached = amount(found[bound], unit, up=True), share(value, found[bound])
+            name = f"the release, against any {found[size]} questions"
+            lines.append(f"| {name} | {found['released']} | {amount(value, unit)} | {most} | {reached} |")
+    if found["bound_asked"] is None:
+        lines.append(f"| the release | {found['released']} | {amount(value, unit)} | - | - |")
+    for split, one in found["splits"].items():
+        of_all = f"{share(one['value'], value)} of the release"
+        lines.append(f"| {split} | {one['items']} | {amount(one['value'], unit)} | - | {of_all} |")
+    return lines
+
+
+def quota_lines(found: Mapping[str, Any]) -> list[str]:
+    """Write which quotas are short, by name, and how many are met."""
+    short = [row for row in found["quotas"] if row["short"]]
+    met = len(found["quotas"]) - len(short)
+    lines = [f"- quotas met: {met} of {len(found['quotas'])}"] if found["quotas"] else []
+    for row in short:
+        name = " / ".join(filter(None, (row["domain"], row["stratum"])))
+        lines.append(f"- short: {plain(name)}: {row['released']} of {row['lower']}")
+    for row in found["domains"]:
+        if row["released"] < row["asked"]:
+            name = plain(row["domain"]) or "the selection"
+            lines.append(f"- short: {name}: {row['released']} of {row['asked']} questions asked for")
+    return lines
+
+
+def audit_line(found: Mapping[str, Any]) -> str:
+    """Write what an audit found, with Wilson's 95 % interval."""
+    low, high = wilson(found["flawed"], found["audited"])
+    rate = 100 * found["flawed"] / found["audited"] if found["audited"] else 0.0
+    return (
+        f"{found['flawed']} of {found['audited']} were flawed: {rate:.1f} %"
+        f" (95 % interval {100 * low:.1f} to {100 * high:.1f} %)"
+    )
+
+
+def wilson(hits: int, count: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share."""
+    if not count:
+        return 0.0, 1.0
+    share_, square = hits / count, Z_95**2
+    middle = (share_ + square / (2 * count)) / (1 + square / count)
+    half = Z_95 / (1 + square / count) * (share_ * (1 - share_) / count + square / (4 * count**2)) ** 0.5
+    return (0.0 if not hits else middle - half), (1.0 if hits == count else middle + half)
+
+
+def plain(text: str) -> str:
+    """Write a name on one line, with no sign that Markdown or HTML would obey."""
+    text = " ".join(text.split())
+    return "".join(sign if sign.isalnum() or sign in " /.,-()" else f"&#{ord(sign)};" for sign in text)
+
+
+def chosen_lines(figures: Mapping[str, Any]) -> list[str]:
+    """Write the lines of the card about how the questions were chosen."""
+    found = figures.get("selection")
+    return [*selection_lines(found), "", *quota_lines(found)] if found else []
+
+
+def checked_lines(figures: Mapping[str, Any]) -> list[str]:
+    """Write the lines of the card about how the questions were checked."""
+    review, lines = figures.get("review"), []
+    if review and review["decisions"] is not None:
+        told = ", ".join(f"{plain(kind)} {count}" for kind, count in review["decisions"].items())
+        lines.append(f"- reviewers' decisions: {told}")
+    if review and review["audit"]:
+        lines.append(f"- audit, of accepted questions drawn at random: {audit_line(review['audit'])}")
+        lines.append(f"- audit, of those in this release: {audit_line(review['audit_released'])}")
+    return lines
+
+
+def card_lines(figures: Mapping[str, Any]) -> list[str]:
+    """Write every line of the card that rests on the evidence."""
+    return list(filter(None, [*chosen_lines(figures), *checked_lines(figures)]))
+
+
+def count_rows(rows: Sequence[Mapping[str, Any]], private: bool) -> dict[str, Any]:
+    """Count what one split holds, as release.json states it."""
+    sizes = [len(row["choices"]) for row in rows]
+    letters = Counter(row["answer"] for row in rows)
+    paths = Counter(
+        " / ".join(filter(None, map(row.get, ("discipline", "field", "subfield")))) for row in rows
+    )
+    return {
+        "items": len(rows),
+        "private": private,
+        "by_path": dict(paths),
+        "option_counts": dict(Counter(map(str, sizes))),
+        "key_letters": {} if private else {one: letters[one] for one in LETTERS[: max(sizes, default=0)]},
+        "chance": sum(1 / size for size in sizes) / len(sizes) if sizes else None,
+    }
+
+
+def content_hash(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Hash what the rows say, whatever their order."""
+    total = hashlib.sha256()
+    for row in sorted(rows, key=lambda row: str(row["id"])):
+        content = {k: nfc(v) for k, v in row.items() if k != "canary" and v not in (None, "", [])}
+        text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        total.update(text.encode() + b"\n")
+    return total.hexdigest()
+
+
+def nfc(value: Any) -> Any:
+    """Compose the texts in a value."""
+    if isinstance(value, str):
+        return unicodedata.normalize("NFC", value)
+    return [nfc(one) for one in value] if isinstance(value, list) else value
+
+
+def sum_faults(folder: Path) -> list[str]:
+    """Compare a folder with its SHA256SUMS; links, strangers and missing files are faults."""
+    present, faults = {}, []
+    for name, kind in entries(folder):
+        if kind == "file":
+            present[name] = folder / name
+        elif kind != "folder":
+            faults.append(f"{name}: is a {kind}")
+    stated = {}
+    for line in (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines():
+        checksum, _, name = line.partition("  ")
+        stated[name] = checksum
+    present.pop("SHA256SUMS", None)
+    faults += [f"{name}: missing" for name in sorted(stated.keys() - present.keys())]
+    faults += [f"{name}: not listed in SHA256SUMS" for name in sorted(present.keys() - stated.keys())]
+    for name in sorted(stated.keys() & present.keys()):
+        with present[name].open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != stated[name]:
+                faults.append(f"{name}: content differs from SHA256SUMS")
+    return faults
+
+
+def entries(folder: Path) -> list[tuple[str, str]]:
+    """List what lies in a folder, at any depth, with its kind: file, folder, link or special file."""
+    found, left = [], [""]
+    while left:
+        below = left.pop()
+        with os.scandir(folder / below) as listed:
+            for entry in listed:
+                name = f"{below}/{entry.name}" if below else entry.name
+                if name in BY_GIT:
+                    continue
+                if entry.is_symlink():
+                    found.append((name, "link"))
+                elif entry.is_dir():
+                    found.append((name, "folder"))
+                    left.append(name)
+                else:
+                    found.append((name, "file" if entry.is_file() else "special file"))
+    return sorted(found)
+
+
+def whole(value: Any, least: int = 0, most: int | None = None) -> int:
+    """Return a whole number of evidence.
+
+    Raises:
+        Unsound: it is none, or out of its range.
+    """
+    if type(value) is not int or value < least or (most is not None and value > most):
+        raise Unsound(f"{value!r} is not a whole number from {least}{f' to {most}' if most else ''}")
+    return value
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON document."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def faults_of(folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Check a release folder; return its figures and everything that is not as it says."""
+    faults = sum_faults(folder)
+    record = read_json(folder / "release.json")
+    need(set(record["counts"]) <= set(SPLITS), "release.json names a split other than test and dev")
+    private = {split for split, count in record["counts"].items() if count["private"]}
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for split, count in record["counts"].items():
+        path = folder / f"{split}.jsonl"
+        lines = path.read_text(encoding="utf-8").split("\n") if count["items"] else []
+        rows[split] = [json.loads(line) for line in lines if line]
+        if count != (counted := count_rows(rows[split], split in private)):
+            faults.append(f"release.json: {split} holds {counted}")
+    content = content_hash(row for kept in rows.values() for row in kept)
+    if content != record["content_hash"]:
+        faults.append(f"release.json: the content hash of the rows is {content}")
+    canary = str(uuid.uuid5(NAMESPACE, f"{record['name']} {record['version']} {content}"))
+    if canary != record["canary"] or any(row["canary"] != canary for kept in rows.values() for row in kept):
+        faults.append(f"the canary of this name, version and content is {canary}")
+    figures = derive(folder, rows, private)
+    if record["figures"] != figures:
+        faults.append("release.json: its figures are not those of the evidence")
+    card = (folder / "README.md").read_text(encoding="utf-8").split("\n")
+    faults += [f"README.md lacks the line {line!r}" for line in card_lines(figures) if line not in card]
+    return figures, faults
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Check the folder that is named, print its figures, and leave with 1 where anything differs."""
+    if len(arguments) != 1:
+        print("usage: python verify.py FOLDER", file=sys.stderr)
+        return 2
+    try:
+        figures, faults = faults_of(Path(arguments[0]))
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError) as error:
+        print(f"not sound: {error}", file=sys.stderr)
+        return 1
+    print(json.dumps(figures, indent=1, ensure_ascii=True))
+    for line in card_lines(figures):
+        print(ascii(line)[1:-1])
+    for fault in faults:
+        print(f"fault: {ascii(fault)[1:-1]}", file=sys.stderr)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
