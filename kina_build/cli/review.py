@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,13 +20,13 @@ from kina_build.cli import (
 )
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
-from kina_build.cli.review_page import review_rules
+from kina_build.cli.review_page import read_instant, review_rules
 from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from review.records import Decision, LedgerEntry, PayRule
+    from review.records import Decision, Finding, LedgerEntry, PayRule
     from review.rubric import ReviewRules
     from review.tournament import Settlement, Terms
 
@@ -73,6 +72,17 @@ Findings = Annotated[
     typer.Option("--findings", help="Audit findings: item_id, flawed, flaw, failed; repeatable."),
 ]
 Penalty = Annotated[str | None, typer.Option("--penalty", help="Taken for an item that fails its audit.")]
+DrawFile = Annotated[
+    Path | None,
+    typer.Option("--draw", help="What `audit draw` wrote: findings on other items are refused."),
+]
+AllowCorrections = Annotated[
+    str | None,
+    typer.Option(
+        "--allow-corrections",
+        help="Post changes of pay whose evidence is missing or altered; the reason stands in the ledger.",
+    ),
+]
 LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="Ledger to post to; begun if absent.")]
 Contests = Annotated[Path | None, typer.Option("--contests", help="Write contests as JSONL.")]
 Decisions = Annotated[
@@ -101,16 +111,22 @@ def settle(
     contests: Contests = None,
     decisions: Decisions = None,
     awards: Awards = None,
+    draw: DrawFile = None,
+    allow_corrections: AllowCorrections = None,
     dry_run: options.DryRun = False,
 ) -> None:
     """Turn reviews and their scores into awards, each with its reason, and decisions on items.
 
     Two reviews an item meet: the better one wins the bonus if it reaches the bar. With
-    --ledger only what is not yet posted is posted, so that running again is harmless.
+    --ledger only what is not yet posted is posted, so that running again is harmless, and what
+    the ledger knows of a batch (deadline, penalty, findings) need not be given again. Pay that
+    would change because evidence is missing or altered stops the run.
     Without a deadline a contest that lacks a review or a score stays open.
     """
-    from review import intake, tournament
+    from review import intake, posting, tournament
+    from review.decisions import decide_items
     from review.payees import book_path
+    from review.seal import key_path, mark_path
 
     given = {"base": base, "bonus": bonus, "currency": currency, "bar": bar, "tie": tie}
     numbers = review_rules(run.settings)
@@ -119,11 +135,17 @@ def settle(
     outputs = [path for path in (contests, decisions, awards) if path]
     stage = run.stage(
         "review settle",
-        inputs=[*reviews, *(scores or ()), *([rules] if rules else ()), *(findings or ())],
+        inputs=[
+            *reviews,
+            *(scores or ()),
+            *([rules] if rules else ()),
+            *(findings or ()),
+            *([draw] if draw else ()),
+        ],
         outputs=outputs,
         params={"terms": _echo(terms), "review": numbers.model_dump(mode="json")},
         show=_show_settlement,
-        kept=[ledger, book_path(ledger)] if ledger else [],
+        kept=[of(ledger) for of in (Path, book_path, key_path, mark_path)] if ledger else [],
     )
     table = intake.read_reviews(reviews)
     grades = intake.read_grades(scores) if scores else None
@@ -135,17 +157,24 @@ def settle(
     }
     for name, columns in ignored.items():
         run.console.warn(f"{name}: columns not read: {', '.join(columns)}")
+    rows = intake.settle_payees(table.records)
+    given_findings: Sequence[Finding] = found.records if found else ()
+    undrawn = _check_draw(draw, given_findings)
+    judged = given_findings
+    if ledger:
+        places = {(row.item_id, row.round) for row in rows}
+        terms, judged = posting.recall(ledger, terms, given_findings, places)
     settlement = tournament.settle(
-        intake.settle_payees(table.records),
-        terms,
-        grades=grades.records if grades else (),
-        findings=found.records if found else (),
-        numbers=numbers,
+        rows, terms, grades=grades.records if grades else (), findings=judged, numbers=numbers
     )
-    from review.decisions import decide_items
-
-    decided = decide_items(settlement.counted, found.records if found else (), numbers)
-    report = _report(settlement, decided, ignored) | _post(ledger, settlement, dry_run)
+    decided = decide_items(settlement.counted, judged, numbers)
+    if undrawn and ledger and not dry_run:
+        run.console.warn(
+            f"no --draw shows that the audit drew {', '.join(undrawn)}: "
+            "a finding on an item that was not drawn may cost nobody money"
+        )
+    report = _report(settlement, decided, ignored) | {"undrawn": undrawn}
+    report |= _post(ledger, settlement, dry_run, allow_corrections or "")
     taken_back = [line for line in report["posted"] or () if line["reason"] == "withdrawn"]
     if taken_back:
         run.console.warn(
@@ -157,6 +186,18 @@ def settle(
         return
     _write(settlement, decided, contests, decisions, awards)
     stage.finish(report | {"dry_run": False})
+
+
+def _check_draw(draw: Path | None, findings: Sequence[Finding]) -> list[str]:
+    """Hold findings against the draw; return the items that no draw shows."""
+    if draw is None:
+        return sorted({finding.item_id for finding in findings})
+    from kina_build.jsonl import read_document
+    from review.audit import check_findings
+    from review.records import Audit
+
+    check_findings(read_document(draw, Audit), findings)
+    return []
 
 
 def _pay_rules(
@@ -175,42 +216,33 @@ def _pay_rules(
 def _terms(
     rules: Sequence[PayRule], seed: int, deadline: str | None, penalty: str | None, numbers: ReviewRules
 ) -> Terms:
-    from review.money import parse_amount
+    from review.money import parse_pay
     from review.tournament import Terms
 
-    taken = numbers.penalty if penalty is None else penalty
+    currency = rules[0].currency
     return Terms(
         rules=tuple(rules),
         seed=seed,
-        deadline=None if deadline is None else _instant(deadline),
-        penalty_minor=parse_amount(taken, rules[0].currency),
+        deadline=None if deadline is None else read_instant(deadline, "--deadline"),
+        penalty_minor=None if penalty is None else parse_pay(penalty, currency, "--penalty"),
+        usual_penalty_minor=parse_pay(numbers.penalty, currency, "review.penalty"),
     )
 
 
-def _instant(text: str) -> datetime:
-    from datetime import UTC
-
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"--deadline {text!r} is no instant", hint="such as 2026-03-31T23:59:59Z") from None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
-def _post(path: Path | None, settlement: Settlement, dry_run: bool) -> dict[str, Any]:
+def _post(path: Path | None, settlement: Settlement, dry_run: bool, allowed: str) -> dict[str, Any]:
     from review import posting
 
     if path is None:
         return {"posted": None, "ledger_head": None}
     if dry_run:
-        return {"posted": _lines(posting.preview(path, settlement)), "ledger_head": None}
-    done = posting.post_to(path, settlement)
+        return {"posted": _lines(posting.preview(path, settlement, allowed)), "ledger_head": None}
+    done = posting.post_to(path, settlement, allowed)
     return {"posted": _lines(done.lines), "ledger_head": str(done.head)}
 
 
 def _lines(entries: Sequence[LedgerEntry]) -> list[dict[str, Any]]:
     keys = {"item_id", "round", "reviewer_id", "kind", "amount_minor", "reason", "rule"}
-    return [entry.model_dump(include=keys) for entry in entries if entry.kind != "rule"]
+    return [entry.model_dump(include=keys) for entry in entries if entry.kind in ("base", "bonus", "penalty")]
 
 
 def _report(
@@ -245,7 +277,7 @@ def _echo(terms: Terms) -> dict[str, Any]:
         "rules": [rule.model_dump(mode="json") for rule in terms.rules],
         "seed": terms.seed,
         "deadline": terms.deadline.isoformat() if terms.deadline else None,
-        "penalty_minor": terms.penalty_minor,
+        "penalty_minor": terms.usual_penalty_minor if terms.penalty_minor is None else terms.penalty_minor,
     }
 
 

@@ -29,16 +29,17 @@ Folder = Annotated[
 
 
 def verify(run: Run, ledger: LedgerFile, against: Against = None) -> None:
-    """Walk the ledger's chain of hashes and hold it against earlier statements.
+    """Walk the ledger's chain of hashes and hold it against its mark and earlier statements.
 
-    Without --against a changed line is seen, but not a rewritten or shortened ledger.
+    The mark beside the ledger shows a shortened one; statements and manifests show one that was
+    put back together with its mark.
     """
     from review.ledger import open_ledger
     from review.payments import read_payments
 
     anchors = _anchors(against or [])
-    with open_ledger(ledger) as book, run.console.progress("lines") as on_progress:
-        head = book.verify(anchors, on_progress)
+    with run.console.progress("lines") as on_progress, open_ledger(ledger, anchors, on_progress) as book:
+        head = book.head()
         payments = read_payments(book.entries("payment"))
         report = {
             "verified": True,
@@ -68,7 +69,7 @@ def _show_verified(report: dict[str, Any], console: Console) -> None:
     console.line(f"{report['lines']} lines, chain unbroken, {report['anchors']} earlier heads found in it")
     console.line(report["ledger_head"])
     if not report["anchors"]:
-        console.warn("without --against a shortened ledger cannot be noticed")
+        console.warn("without --against a ledger put back together with its mark cannot be noticed")
 
 
 def show(run: Run, ledger: LedgerFile, limit: options.Limit = None) -> None:

@@ -126,6 +126,11 @@ def test_a_rewritten_ledger_is_refused_against_an_earlier_statement(kina: Kina, 
     assert kina(*SETTLE, "--ledger", "pay.db").exit_code == 0
     assert kina("review", "statement", "--ledger", "pay.db", "-o", "statements").exit_code == 0
     (desk / "pay.db").unlink()
+    lost = kina(*SETTLE, "--ledger", "pay.db")
+    assert lost.exit_code == 1
+    assert "it was lost or moved" in lost.stderr
+    (desk / "pay.db.key").unlink()
+    (desk / "pay.db.mark").unlink()
     other = [word.replace("5.00", "4.00") for word in SETTLE]
     assert kina(*other, "--ledger", "pay.db").exit_code == 0
     statement = next((desk / "statements").iterdir())
@@ -371,10 +376,15 @@ def test_a_reconciliation_that_a_person_must_look_at_is_exit_1(kina: Kina, desk:
     assert "unknown_payee_or_duplicate" in result.stdout
 
 
-def test_a_review_missing_from_its_item_is_warned_about(kina: Kina, desk: Path) -> None:
+def test_a_review_missing_from_its_item_stops_the_run_until_it_is_allowed(kina: Kina, desk: Path) -> None:
     assert kina(*SETTLE, "--ledger", "pay.db").exit_code == 0
     rows = [row for row in REVIEWS.splitlines() if "it-1,bob" not in row]
     (desk / "reviews.csv").write_text("\n".join(rows), encoding="utf-8")
     (desk / "scores.csv").write_text("item_id,reviewer_id,review_score\nit-1,ann,18\n", encoding="utf-8")
-    result = kina(*SETTLE, "--ledger", "pay.db")
+    stopped = kina(*SETTLE, "--ledger", "pay.db")
+    assert stopped.exit_code == 1
+    assert "the review by 'bob' of 2026-03-01T11:00:00+00:00 is missing" in stopped.stderr
+    result = kina(*SETTLE, "--ledger", "pay.db", "--allow-corrections", "bob withdrew")
     assert "payables are taken back" in result.stderr
+    lines = document(kina("review", "ledger", "show", "--ledger", "pay.db", "--json"))["lines"]
+    assert "bob withdrew" in next(line["reason"] for line in lines if line["kind"] == "correction")
