@@ -204,7 +204,7 @@ def test_calibrate_keeps_its_interface(kina: Kina) -> None:
     report = document(kina(*CALIBRATE, "--bar", "1", "--json"))
     assert report["delta_p"] == pytest.approx({"L": 0.325190, "H": 0.266932, "min": 0.266932}, abs=1e-5)
     assert report["alpha"] == pytest.approx({"LL": 0.2921, "HL": 0.5793, "HH": 0.7500}, abs=6e-5)
-    assert (report["b_ic"], report["b_coal"]) == pytest.approx((3.7463, 4.3681), abs=6e-5)
+    assert (report["b_ic"], report["b_coal"]) == pytest.approx((3.7463, 5.8592), abs=6e-5)
 
 
 def test_calibrate_without_a_bar_says_that_no_bonus_deters_collusion(kina: Kina) -> None:
