@@ -120,7 +120,7 @@ review settle --reviews reviews.csv --scores grades.csv --rules rules.csv --ledg
  out.jsonl --contests out2.jsonl --awards out.csv
 review settle --reviews reviews.jsonl --base 2.00 --bonus 5.00 --currency USD --bar 14 --tie split --seed \
  42 --findings drawn.csv --penalty 1.00 --draw audit.json --allow-corrections slip --ledger !ledger.db \
- +ledger.db.payees.json +ledger.db.key !ledger.db.mark
+ +ledger.db.payees.json +ledger.db.key +ledger.db.mark
 review calibrate --pilot pilot.csv --bonus 5.00
 review statement --ledger ledger.db +ledger.db.payees.json +ledger.db.key +ledger.db.mark -o outs
 review audit commit --seed-file seed.txt
@@ -128,14 +128,17 @@ review audit draw --decisions decisions.jsonl --seed-file seed.txt --commitment 
 review audit assess --draw audit.json --findings drawn.csv --reviews reviews.jsonl
 review ledger verify --ledger ledger.db --against statement.md --against payments.csv.manifest.json \
  +ledger.db.key +ledger.db.mark
+review ledger audit --ledger ledger.db +ledger.db.key +ledger.db.mark --reviews reviews.jsonl \
+ --findings drawn.csv
+review ledger audit --ledger ledger.db --reviews reviews.csv --scores grades.csv
 review ledger show --ledger ledger.db +ledger.db.key +ledger.db.mark
-review pay plan --ledger !ledger.db +ledger.db.payees.json +ledger.db.key !ledger.db.mark -o out.csv
-review pay plan --ledger !open.db +open.db.payees.json +open.db.key !open.db.mark --provider prolific \
+review pay plan --ledger !ledger.db +ledger.db.payees.json +ledger.db.key +ledger.db.mark -o out.csv
+review pay plan --ledger !open.db +open.db.payees.json +open.db.key +open.db.mark --provider prolific \
  --payees payees.csv --paid-before paid_before.csv --cap 100.00 -o out.csv
-review pay mark --ledger !ledger.db +ledger.db.key !ledger.db.mark --batch b0001 --state in_flight
-review pay reconcile --ledger !flying.db +flying.db.payees.json +flying.db.key !flying.db.mark --batch b0001 \
+review pay mark --ledger !ledger.db +ledger.db.key +ledger.db.mark --batch b0001 --state in_flight
+review pay reconcile --ledger !flying.db +flying.db.payees.json +flying.db.key +flying.db.mark --batch b0001 \
  --provider-list provider.csv --payees payees.csv
-review pay adjust --ledger !flying.db +flying.db.key !flying.db.mark --payment b0001-00001 --paid 1.00 \
+review pay adjust --ledger !flying.db +flying.db.key +flying.db.mark --payment b0001-00001 --paid 1.00 \
  --reason slip --by ann --approved-by bob
 review pay status --ledger ledger.db +ledger.db.key +ledger.db.mark
 """
