@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
@@ -217,3 +217,16 @@ def check_kept(kept: Iterable[Account], listed: Iterable[Account]) -> None:
                 f"file says {now[account.payee_id].account!r}",
                 hint="cancel the batch if its file was never sent, and plan anew",
             )
+
+
+def other_names(book: PayeeBook, kept: Mapping[str, Account], listed: Iterable[Account]) -> dict[str, str]:
+    """Return other accounts of payees in a batch, to the account that each was planned for.
+
+    A batch may have been planned by plain ids, and paid to the accounts of a list.
+    """
+    taken = {account.account for account in kept.values()}
+    return {
+        account.account: kept[book.ref(account.payee_id)].account
+        for account in listed
+        if book.ref(account.payee_id) in kept and account.account not in taken
+    }

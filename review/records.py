@@ -256,9 +256,12 @@ class Finding(Record):
     """Reviewers whose review fails the audit: out of the contest, base kept."""
 
 
-EntryKind = Literal["rule", "base", "bonus", "penalty", "payment", "evidence", "correction", "hold", "seal"]
-"""The last four move no money: what an item's pay rests on, why a correction was allowed, whose pay
-is held until a contradiction is cleared up, where the chain begins to be keyed."""
+EntryKind = Literal[
+    "rule", "base", "bonus", "penalty", "payment", "evidence", "correction", "hold", "seal", "draw"
+]
+"""The last five move no money: what an item's pay rests on, why a correction was allowed, whose pay
+is held until a contradiction is cleared up, where the chain begins to be keyed,
+what an audit drew."""
 
 
 class LedgerEntry(Record):

@@ -159,7 +159,7 @@ def settle(
         run.console.warn(f"{name}: columns not read: {', '.join(columns)}")
     rows = intake.settle_payees(table.records)
     given_findings: Sequence[Finding] = found.records if found else ()
-    undrawn = _check_draw(draw, given_findings)
+    undrawn = _check_draw(draw, ledger, given_findings)
     judged = given_findings
     if ledger:
         places = {(row.item_id, row.round) for row in rows}
@@ -188,16 +188,18 @@ def settle(
     stage.finish(report | {"dry_run": False})
 
 
-def _check_draw(draw: Path | None, findings: Sequence[Finding]) -> list[str]:
-    """Hold findings against the draw; return the items that no draw shows."""
-    if draw is None:
-        return sorted({finding.item_id for finding in findings})
+def _check_draw(draw: Path | None, ledger: Path | None, findings: Sequence[Finding]) -> list[str]:
+    """Hold findings against the draw given and those of the ledger; return the items that none shows."""
     from kina_build.jsonl import read_document
-    from review.audit import check_findings
+    from review.draws import read_draws, undrawn
+    from review.ledger import open_ledger
     from review.records import Audit
 
-    check_findings(read_document(draw, Audit), findings)
-    return []
+    draws = [read_document(draw, Audit)] if draw else []
+    if ledger and ledger.exists() and ledger.stat().st_size:
+        with open_ledger(ledger) as book:
+            draws += read_draws(book)
+    return undrawn(draws, findings)
 
 
 def _pay_rules(

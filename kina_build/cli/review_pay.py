@@ -341,7 +341,7 @@ def reconcile(
     from kina_build.rows.source import open_source
     from kina_build.tables import read_typed
     from review.ledger import open_ledger
-    from review.payees import book_path, check_book, payment_accounts, read_book
+    from review.payees import book_path, check_book, other_names, payment_accounts, read_book
     from review.payments import UNDER_WAY, batch_payments, move, read_payments
     from review.reconcile import Proof, ProviderRow
     from review.reconcile import reconcile as settle_list
@@ -352,6 +352,10 @@ def reconcile(
         check_book(book, money.key_check)
         payments = batch_payments(money, batch)
         accounts = payment_accounts(book, payments, _listed(payees))
+        names = other_names(book, accounts, _listed(payees))
+        rows = [
+            row.model_copy(update={"payee_id": names.get(row.payee_id.strip(), row.payee_id)}) for row in rows
+        ]
         booked = {
             transaction: payment.payment_id
             for payment in read_payments(money.entries("payment")).values()

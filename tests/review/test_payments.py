@@ -6,7 +6,7 @@ import pytest
 
 from kina_build.errors import InputError, Refusal
 from review.ledger import Ledger, create_ledger
-from review.payees import Account, PayeeBook, match_accounts
+from review.payees import Account, PayeeBook, match_accounts, other_names
 from review.payments import (
     Limits,
     adjust,
@@ -218,6 +218,13 @@ def test_accounts_are_matched_letter_for_letter() -> None:
         )
     with pytest.raises(Refusal, match="does not know"):
         match_accounts(BOOK, ["f" * 32])
+
+
+def test_a_batch_planned_by_plain_ids_is_reconciled_by_the_accounts_of_a_list() -> None:
+    kept = match_accounts(BOOK, REF.values())
+    listed_now = [Account(payee_id="A", account="X"), Account(payee_id="Z", account="Y")]
+    assert other_names(BOOK, kept, listed_now) == {"X": "A"}
+    assert other_names(BOOK, kept, [Account(payee_id="A", account="B")]) == {}  # that is B's own
 
 
 def test_ids_are_never_matched_by_number_or_case() -> None:
