@@ -26,12 +26,20 @@ from kina_build.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from review.batch import Batch
     from review.records import Decision, Finding, LedgerEntry, PayRule
     from review.rubric import ReviewRules
     from review.tournament import Settlement, Terms
 
+BatchFile = Annotated[
+    Path | None,
+    typer.Option("--batch", help="A TOML file with these options: reviews, scores, deadline, ..."),
+]
+TieSeed = Annotated[
+    int | None, typer.Option("--seed", help="Seed of coins and odd units of ties; 0 if not given.")
+]
 Reviews = Annotated[
-    list[Path],
+    list[Path] | None,
     typer.Option(
         "--reviews",
         help="CSV or JSONL: item_id, reviewer_id, review_score, submitted_at, status; repeatable.",
@@ -59,7 +67,9 @@ RuleFile = Annotated[
         "--rules", help="Pay rules with dates: version, valid_from, currency, base, bonus, bar, tie."
     ),
 ]
-RuleVersion = Annotated[str, typer.Option("--rule-version", help="Name of the pay rule given by options.")]
+RuleVersion = Annotated[
+    str | None, typer.Option("--rule-version", help="Name of the pay rule given by options; 1 if not given.")
+]
 Deadline = Annotated[
     str | None,
     typer.Option(
@@ -94,7 +104,8 @@ Awards = Annotated[Path | None, typer.Option("--awards", help="Write one line a 
 def settle(
     run: Run,
     *,
-    reviews: Reviews,
+    batch: BatchFile = None,
+    reviews: Reviews = None,
     scores: Scores = None,
     base: Base = None,
     bonus: Bonus = None,
@@ -102,11 +113,11 @@ def settle(
     bar: Bar = None,
     tie: Tie = None,
     rules: RuleFile = None,
-    rule_version: RuleVersion = "1",
+    rule_version: RuleVersion = None,
     deadline: Deadline = None,
     findings: Findings = None,
     penalty: Penalty = None,
-    seed: options.Seed = 0,
+    seed: TieSeed = None,
     ledger: LedgerFile = None,
     contests: Contests = None,
     decisions: Decisions = None,
@@ -120,28 +131,35 @@ def settle(
     Two reviews an item meet: the better one wins the bonus if it reaches the bar. With
     --ledger only what is not yet posted is posted, so that running again is harmless, and what
     the ledger knows of a batch (deadline, penalty, findings) need not be given again. Pay that
-    would change because evidence is missing or altered stops the run.
+    would change because evidence is missing or altered stops the run. --batch names a file that
+    holds all of these options once.
     Without a deadline a contest that lacks a review or a score stays open.
     """
+    from review.batch import Batch, merge, read_batch
+
+    told = {name: value for name, value in locals().items() if name in Batch.model_fields}
+    order = merge(read_batch(batch) if batch else Batch(), told, str(batch))
+    if not order.reviews:
+        raise UsageError("no reviews are given", hint="--reviews FILE, or a --batch file that names them")
+    _settle(run, order, batch, allow_corrections or "", dry_run=dry_run)
+
+
+def _settle(run: Run, order: Batch, batch: Path | None, allowed: str, *, dry_run: bool) -> None:
     from review import intake, posting, tournament
     from review.decisions import decide_items
     from review.payees import book_path
     from review.seal import key_path, mark_path
 
-    given = {"base": base, "bonus": bonus, "currency": currency, "bar": bar, "tie": tie}
+    reviews, scores, findings, ledger = order.reviews, order.scores, order.findings, order.ledger
+    given = {key: getattr(order, key) for key in ("base", "bonus", "currency", "bar", "tie")}
     numbers = review_rules(run.settings)
-    pay_rules = _pay_rules(rules, rule_version, given, numbers)
-    terms = _terms(pay_rules, seed, deadline, penalty, numbers)
-    outputs = [path for path in (contests, decisions, awards) if path]
+    pay_rules = _pay_rules(order.rules, order.rule_version or "1", given, numbers)
+    terms = _terms(pay_rules, order.seed or 0, order.deadline, order.penalty, numbers)
+    outputs = [path for path in (order.contests, order.decisions, order.awards) if path]
+    single = [path for path in (batch, order.rules, order.draw) if path]
     stage = run.stage(
         "review settle",
-        inputs=[
-            *reviews,
-            *(scores or ()),
-            *([rules] if rules else ()),
-            *(findings or ()),
-            *([draw] if draw else ()),
-        ],
+        inputs=[*reviews, *scores, *findings, *single],
         outputs=outputs,
         params={"terms": _echo(terms), "review": numbers.model_dump(mode="json")},
         show=_show_settlement,
@@ -152,14 +170,14 @@ def settle(
     found = intake.read_findings(findings) if findings else None
     ignored = {
         ", ".join(map(str, paths)): part.ignored
-        for paths, part in ((reviews, table), (scores or (), grades), (findings or (), found))
+        for paths, part in ((reviews, table), (scores, grades), (findings, found))
         if part is not None and part.ignored
     }
     for name, columns in ignored.items():
         run.console.warn(f"{name}: columns not read: {', '.join(columns)}")
     rows = intake.settle_payees(table.records)
     given_findings: Sequence[Finding] = found.records if found else ()
-    undrawn = _check_draw(draw, ledger, given_findings)
+    undrawn = _check_draw(order.draw, ledger, given_findings)
     judged = given_findings
     if ledger:
         places = {(row.item_id, row.round) for row in rows}
@@ -174,7 +192,7 @@ def settle(
             "a finding on an item that was not drawn may cost nobody money"
         )
     report = _report(settlement, decided, ignored) | {"undrawn": undrawn}
-    report |= _post(ledger, settlement, dry_run, allow_corrections or "")
+    report |= _post(ledger, settlement, dry_run, allowed)
     taken_back = [line for line in report["posted"] or () if line["reason"] == "withdrawn"]
     if taken_back:
         run.console.warn(
@@ -184,7 +202,7 @@ def settle(
     if dry_run or not outputs:
         run.report(report | {"dry_run": dry_run}, _show_settlement)
         return
-    _write(settlement, decided, contests, decisions, awards)
+    _write(settlement, decided, order.contests, order.decisions, order.awards)
     stage.finish(report | {"dry_run": False})
 
 

@@ -388,3 +388,40 @@ def test_a_review_missing_from_its_item_stops_the_run_until_it_is_allowed(kina: 
     assert "payables are taken back" in result.stderr
     lines = document(kina("review", "ledger", "show", "--ledger", "pay.db", "--json"))["lines"]
     assert "bob withdrew" in next(line["reason"] for line in lines if line["kind"] == "correction")
+
+
+def test_a_batch_file_holds_the_options_once(kina: Kina, desk: Path) -> None:
+    (desk / "batch.toml").write_text(
+        'reviews = "reviews.csv"\nscores = ["scores.csv"]\nbase = "2.00"\nbonus = 5.00\ncurrency = "USD"\n'
+        'bar = 14\ntie = "split"\nseed = 42\ndeadline = 2026-03-02T00:00:00Z\nledger = "pay.db"\n'
+    )
+    first = document(kina("review", "settle", "--batch", "batch.toml", "--json"))
+    assert (len(first["posted"]), first["terms"]["deadline"]) == (11, "2026-03-02T00:00:00+00:00")
+    assert document(kina(*SETTLE, "--ledger", "pay.db", "--json"))["posted"] == []
+    clash = kina("review", "settle", "--batch", "batch.toml", "--bonus", "6.00")
+    assert (clash.exit_code, "batch.toml already says what --bonus" in clash.stderr) == (2, True)
+    (desk / "batch.toml").write_text('reviws = "reviews.csv"\n')
+    unknown = kina("review", "settle", "--batch", "batch.toml")
+    assert (unknown.exit_code, "batch.toml: reviws" in unknown.stderr) == (2, True)
+    assert kina("review", "settle").exit_code == 2
+
+
+def test_the_audit_of_a_settled_ledger_finds_nothing_until_a_file_differs(kina: Kina, desk: Path) -> None:
+    assert kina(*SETTLE, "--ledger", "pay.db", "--deadline", "2026-03-02T00:00:00Z").exit_code == 0
+    line = ("review", "ledger", "audit", "--ledger", "pay.db", "--reviews", "reviews.csv", "--scores")
+    assert "all follow" in kina(*line, "scores.csv").stdout
+    (desk / "other.csv").write_text(SCORES.replace("bob,15", "bob,19"))
+    differs = kina(*line, "other.csv")
+    assert differs.exit_code == 1
+    assert (
+        "bonus of 'bob' on item 'it-1', round '1' is 0 minor units, and the files give 500" in differs.stdout
+    )
+
+
+def test_an_adjustment_is_booked_from_the_command_line(kina: Kina, desk: Path) -> None:
+    assert kina(*SETTLE, "--ledger", "pay.db").exit_code == 0
+    assert kina("review", "pay", "plan", "--ledger", "pay.db", "-o", "p.csv").exit_code == 0
+    line = "review pay adjust --ledger pay.db --payment b0001-00001 --paid 11.00 --reason fee --by ann"
+    assert kina(*shlex.split(line), "--approved-by", "Ann").exit_code == 2
+    done = kina(*shlex.split(line), "--approved-by", "bob")
+    assert "11.00 USD paid" in done.stdout

@@ -121,6 +121,7 @@ review settle --reviews reviews.csv --scores grades.csv --rules rules.csv --ledg
 review settle --reviews reviews.jsonl --base 2.00 --bonus 5.00 --currency USD --bar 14 --tie split --seed \
  42 --findings drawn.csv --penalty 1.00 --draw audit.json --allow-corrections slip --ledger !ledger.db \
  +ledger.db.payees.json +ledger.db.key +ledger.db.mark
+review settle --batch batch.toml +reviews.csv +grades.csv
 review calibrate --pilot pilot.csv --bonus 5.00
 review statement --ledger ledger.db +ledger.db.payees.json +ledger.db.key +ledger.db.mark -o outs
 review audit commit --seed-file seed.txt

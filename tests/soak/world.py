@@ -121,6 +121,7 @@ def _write_by_hand() -> None:
     said = "\n\n".join(f"Somebody asked: {row['question']}" for row in pool)
     Path("corpus.txt").write_text(said, encoding="utf-8")
     Path("kina.toml").write_text(byhand.SETTINGS, encoding="utf-8")
+    Path("batch.toml").write_text(byhand.BATCH, encoding="utf-8")
 
 
 def _commit() -> str:
