@@ -48,6 +48,15 @@ class Files:
     numbers: ReviewRules = ReviewRules()
 
 
+@dataclass(frozen=True)
+class Facts:
+    """Grades by review and findings by place."""
+
+    grades: Mapping[tuple[str, str, str], Sequence[Grade]]
+    findings: Mapping[Place, Finding]
+    numbers: ReviewRules
+
+
 @dataclass
 class Books:
     """What the ledger says, sorted."""
@@ -57,16 +66,21 @@ class Books:
     """Item and round to its deadline and penalty."""
     sums: dict[Key, int] = field(default_factory=lambda: defaultdict(int))
     lines: dict[Key, list[LedgerEntry]] = field(default_factory=lambda: defaultdict(list))
+    versions: dict[Place, str] = field(default_factory=dict)
+    """Item and round to the rule that its first line names."""
 
 
 def audit(entries: Iterable[LedgerEntry], files: Files) -> list[str]:
     """Return a sentence for each line, sum or payment that does not follow; empty: all does."""
     everything = list(entries)
     books = _sort(everything)
+    facts = Facts(
+        _by_review(files.grades), {(one.item_id, one.round): one for one in files.findings}, files.numbers
+    )
     due: dict[Key, int] = {}
     faults: list[str] = []
     for place, rows in _by_place(files.reviews).items():
-        earned, fault = _derive(place, rows, files, books)
+        earned, fault = _derive(place, rows, facts, books)
         due |= earned
         faults += [fault] if fault else []
     return [*faults, *_compare(due, books), *_refs(everything), *_walk_payments(everything)]
@@ -83,6 +97,7 @@ def _sort(entries: Iterable[LedgerEntry]) -> Books:
             key = (entry.item_id, entry.round, entry.reviewer_id, entry.kind)
             books.sums[key] += entry.amount_minor
             books.lines[key].append(entry)
+            books.versions.setdefault(key[:2], entry.rule)
     return books
 
 
@@ -93,9 +108,9 @@ def _by_place(reviews: Iterable[Review]) -> dict[Place, list[Review]]:
     return dict(sorted(found.items()))
 
 
-def _derive(place: Place, rows: Sequence[Review], files: Files, books: Books) -> tuple[dict[Key, int], str]:
+def _derive(place: Place, rows: Sequence[Review], facts: Facts, books: Books) -> tuple[dict[Key, int], str]:
     """Work out what the reviewers of one item earn; a sentence says why that cannot be done."""
-    version = next((line.rule for key, own in books.lines.items() if key[:2] == place for line in own), None)
+    version = books.versions.get(place, "")
     if version not in books.rules:
         return {}, f"item {place[0]!r}, round {place[1]!r}: nothing of it is posted under a registered rule"
     rule, terms = books.rules[version], books.terms.get(place, {})
@@ -103,8 +118,8 @@ def _derive(place: Place, rows: Sequence[Review], files: Files, books: Books) ->
     earned = {(*place, row.reviewer_id, kind): 0 for row in rows for kind in ("base", "bonus", "penalty")}
     for review in counted:
         earned[*place, review.reviewer_id, "base"] = int(rule["base_minor"])
-    finding = next((one for one in files.findings if (one.item_id, one.round) == place), None)
-    scores = {review.reviewer_id: _score(review, files) for review in counted}
+    finding = facts.findings.get(place)
+    scores = {review.reviewer_id: _score(review, facts) for review in counted}
     for who, minor in _prizes(place[0], scores, finding, rule).items():
         earned[*place, who, "bonus"] = minor
     for review in counted:
@@ -134,16 +149,20 @@ def _is_whole(row: Review, last: datetime | None) -> bool:
     return last is None or row.submitted_at <= last
 
 
-def _score(review: Review, files: Files) -> Fraction | None:
-    key = (review.item_id, review.round, review.reviewer_id)
+def _by_review(grades: Iterable[Grade]) -> dict[tuple[str, str, str], list[Grade]]:
+    found: dict[tuple[str, str, str], list[Grade]] = defaultdict(list)
+    for grade in grades:
+        found[grade.item_id, grade.round, grade.reviewer_id].append(grade)
+    return found
+
+
+def _score(review: Review, facts: Facts) -> Fraction | None:
     graders: dict[str, Fraction] = {}
-    for grade in files.grades:
-        if (grade.item_id, grade.round, grade.reviewer_id) != key:
-            continue
+    for grade in facts.grades.get((review.item_id, review.round, review.reviewer_id), ()):
         if grade.review_score is not None:
             graders[grade.grader_id] = Fraction(grade.review_score)
         elif grade.marks:
-            graders[grade.grader_id] = Fraction(weighted(grade.marks, files.numbers))
+            graders[grade.grader_id] = Fraction(weighted(grade.marks, facts.numbers))
     if graders:
         return sum(graders.values(), Fraction(0)) / len(graders)
     return None if review.review_score is None else Fraction(review.review_score)

@@ -141,12 +141,15 @@ def draft(ledger: Ledger | None, settlement: Settlement, book: PayeeBook, allowe
     refs = _refs(held, settlement, book)
     lines = differences(targets(settlement.awards, refs), held)
     _check_sums(held, lines)
+    moved = {_at(line) for line in lines}
+    lowered = {_at(line) for line in lines if line.amount_minor < 0}
+    settled = {key[:2] for key in held}
     changes = {
         place: found
         for place, one in settlement.evidence.items()
-        if (found := _changes(place, one, known, held, lines))
+        if (found := _changes(known.get(place), one, takes_back=place in lowered, is_old=place in settled))
     }
-    disputed = {place: found for place, found in changes.items() if any(_at(line) == place for line in lines)}
+    disputed = {place: found for place, found in changes.items() if place in moved}
     fresh = [
         evidence_line(place, one)
         for place, one in settlement.evidence.items()
@@ -200,17 +203,10 @@ SHOWN = 20
 """Items and lines that a refusal names."""
 
 
-def _changes(
-    place: Place,
-    now: Evidence,
-    known: Mapping[Place, Evidence],
-    held: Mapping[PayKey, Holding],
-    lines: Sequence[LedgerEntry],
-) -> list[Change]:
-    takes_back = any(_at(line) == place and line.amount_minor < 0 for line in lines)
-    if place in known:
-        return compare(known[place], now, takes_back=takes_back)
-    if takes_back and any(key[:2] == place for key in held):
+def _changes(before: Evidence | None, now: Evidence, *, takes_back: bool, is_old: bool) -> list[Change]:
+    if before is not None:
+        return compare(before, now, takes_back=takes_back)
+    if takes_back and is_old:
         return [Change(how="terms", text="an older ledger does not say what its pay rested on")]
     return []
 
