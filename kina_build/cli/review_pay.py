@@ -443,6 +443,7 @@ def _show_adjusted(report: dict[str, Any], console: Console) -> None:
 
 def status(run: Run, ledger: LedgerFile) -> None:
     """Show what is owed, and the state of every batch."""
+    from review.holds import held_payees
     from review.ledger import open_ledger
     from review.money import format_amount
     from review.payments import UNDER_WAY, read_payments, sum_states
@@ -463,6 +464,7 @@ def status(run: Run, ledger: LedgerFile) -> None:
                 }
                 for (batch, state), (count, sum_) in sum_states(payments.values()).items()
             ],
+            "held": len(held_payees(money)),
             "under_way": [
                 {
                     "payment_id": payment.payment_id,
@@ -479,6 +481,10 @@ def status(run: Run, ledger: LedgerFile) -> None:
 
 def _show_status(report: dict[str, Any], console: Console) -> None:
     console.line(f"owed {report['owed']} {report['currency']}, overpaid {report['overpaid']}")
+    if report["held"]:
+        console.line(
+            f"held: {report['held']} payees, whose evidence was contradicted in a `settle` that stopped"
+        )
     rows = [[x["batch"], x["state"], x["payments"], x["amount"]] for x in report["batches"]]
     console.table("batches", ["batch", "state", "payments", "amount"], rows)
 
