@@ -8,6 +8,8 @@ from statistics import NormalDist
 
 from review.bonus import (
     Check,
+    Deviations,
+    Drops,
     Watch,
     bonus_for_gain,
     bonus_for_rate,
@@ -17,7 +19,6 @@ from review.bonus import (
     flat_rate,
     least_bonus,
 )
-from review.calibration import PassRates
 from review.money import least_above
 
 NO_WATCH = Watch()
@@ -51,9 +52,11 @@ class Advice:
     bonus_minor: int | None
     """Least bonus strictly above b_ic, in minor units."""
     b_coal: float | None
-    """Threshold against two partners who shirk together."""
+    """Threshold against a pair that agrees to shirk, one of them or both: the larger of the two."""
+    deviations: Deviations | None
+    """Each of the two apart; None where nothing is known of pass rates."""
     closing_audit_rate: float | None
-    """Audit rate at which the judged (else the least) bonus also deters shirking together."""
+    """Audit rate at which the judged (else the least) bonus also deters both deviations."""
     check: Check | None
     flat_rate: float | None
     b_for_rate: float | None
@@ -61,13 +64,13 @@ class Advice:
 
 
 def advise(
-    delta_p: Fraction, rates: PassRates | None, asked: Question, delta_p_upper: Fraction | None = None
+    delta_p: Fraction, drops: Drops | None, asked: Question, delta_p_upper: Fraction | None = None
 ) -> Advice:
     """Answer a question with Delta p_min, or its lower bound, in hand.
 
     Args:
         delta_p: Delta p_min, or its lower bound.
-        rates: alpha; None where unknown.
+        drops: what shirking takes off the pass rates, or its lower bounds; None where unknown.
         asked: the question.
         delta_p_upper: upper bound, where estimated.
 
@@ -80,13 +83,15 @@ def advise(
     pays = asked.bonus if asked.bonus is not None else threshold
     thinned = delta_p * (1 - asked.no_show_rate)
     costs = None if asked.cost_sd is None else NormalDist(float(asked.delta_cost), asked.cost_sd)
+    deviations = None if drops is None else collusion_bonus(float(cost), drops, asked.watch)
     return Advice(
         b_ic=None if threshold is None else float(threshold),
         bonus_minor=least,
-        b_coal=None if rates is None else collusion_bonus(float(cost), rates, asked.watch),
+        b_coal=None if deviations is None else deviations.worst,
+        deviations=deviations,
         closing_audit_rate=None
-        if rates is None or pays is None
-        else closing_audit_rate(float(cost), float(pays), rates, asked.watch),
+        if drops is None or pays is None
+        else closing_audit_rate(float(cost), float(pays), drops, asked.watch),
         check=None if asked.bonus is None else check_bonus(asked.bonus, cost, thinned, delta_p_upper),
         flat_rate=None if costs is None else flat_rate(costs, asked.whitelist_value),
         b_for_rate=None

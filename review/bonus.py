@@ -1,4 +1,4 @@
-"""How large the bonus must be: against lone shirking, against shirking together, and for targets.
+"""How large the bonus must be: against lone shirking, against every deviation of a pair, for targets.
 
 What this does not prove, and nobody should claim: truthfulness, or absence of collusion.
 """
@@ -23,9 +23,13 @@ class Check:
     """B must lie strictly above this; None: no finite bonus works, or none is known."""
 
 
+PENALISED = 2
+"""Reviewers of an item who are penalised when its audit finds the flaw, unless a dissent exempts one."""
+
+
 @dataclass(frozen=True)
 class Watch:
-    """What audits add against partners who shirk together."""
+    """What audits add against partners who shirk."""
 
     audit_rate: float = 0.0
     """a."""
@@ -34,11 +38,56 @@ class Watch:
     flagged_ll: float = 0.0
     """phi_LL: chance that an audit flags an item of two low efforts."""
     flagged_hh: float = 0.0
+    flagged_hl: float | None = None
+    """phi_HL; None is as for two high efforts: then audits do nothing against one who shirks."""
+    penalised_hl: float = PENALISED
+    """x_HL: expected number penalised then; 1 where the other's logged dissent exempts them."""
+
+    @property
+    def grip_one(self) -> float:
+        """Return x_HL phi_HL - x_HH phi_HH: what one shirker adds to the pair's expected penalties."""
+        mixed = self.flagged_hh if self.flagged_hl is None else self.flagged_hl
+        return self.penalised_hl * mixed - PENALISED * self.flagged_hh
+
+    @property
+    def grip_both(self) -> float:
+        """Return x_LL phi_LL - x_HH phi_HH."""
+        return PENALISED * (self.flagged_ll - self.flagged_hh)
 
     @property
     def deterrence(self) -> float:
-        """Return 2 a Pi (phi_LL - phi_HH): what shirking together loses to audits."""
-        return 2 * self.audit_rate * self.penalty * (self.flagged_ll - self.flagged_hh)
+        """Return a Pi (x_LL phi_LL - x_HH phi_HH): what shirking together loses to audits."""
+        return self.audit_rate * self.penalty * self.grip_both
+
+
+@dataclass(frozen=True)
+class Drops:
+    """What shirking takes off the chance that the pair is paid the bonus."""
+
+    one_shirks: float
+    """alpha_HH - alpha_HL, or its lower bound."""
+    both_shirk: float
+    """alpha_HH - alpha_LL, or its lower bound."""
+
+
+@dataclass(frozen=True)
+class Deviations:
+    """The bonus that deters each deviation of a pair that works hard; None: no finite one."""
+
+    one_shirks: float | None
+    both_shirk: float | None
+
+    @property
+    def worst(self) -> float | None:
+        """Return B_coal, the largest of them; None where a deviation has no finite bonus."""
+        if self.one_shirks is None or self.both_shirk is None:
+            return None
+        return max(self.one_shirks, self.both_shirk)
+
+
+def drops_of(rates: PassRates) -> Drops:
+    """Return the drops of known pass rates."""
+    return Drops(rates.hh - rates.hl, rates.hh - rates.ll)
 
 
 def least_bonus(
@@ -73,25 +122,36 @@ def check_bonus(
     return Check(False, "equal is not above" if bonus == threshold else "below the threshold", threshold)
 
 
-def collusion_bonus(delta_cost: float, rates: PassRates, watch: Watch = Watch()) -> float | None:
-    """Return B_coal = [2 Delta C - 2 a Pi (phi_LL - phi_HH)]+ / (alpha_HH - alpha_LL), or None if infinite.
+def collusion_bonus(delta_cost: float, drops: Drops, watch: Watch = Watch()) -> Deviations:
+    """Return [n Delta C - a Pi (x_e phi_e - x_HH phi_HH)]+ / (alpha_HH - alpha_e) for each deviation e.
 
-    Two partners who agree to shirk still split what the bar lets through; without a bar
-    that is always the whole bonus, and no bonus deters them.
+    A pair may agree that one of them shirks (n = 1) or both (n = 2), and share what the bar lets
+    through. Without a bar that is always the whole bonus, and no bonus deters them.
     """
-    temptation = max(0.0, 2 * delta_cost - watch.deterrence)
-    if temptation == 0:
-        return 0.0
-    gain = rates.hh - rates.ll
-    return temptation / gain if gain > 0 else None
+    force = watch.audit_rate * watch.penalty
+    return Deviations(
+        one_shirks=_deterring(delta_cost - force * watch.grip_one, drops.one_shirks),
+        both_shirk=_deterring(2 * delta_cost - force * watch.grip_both, drops.both_shirk),
+    )
 
 
-def closing_audit_rate(delta_cost: float, bonus: float, rates: PassRates, watch: Watch) -> float | None:
-    """Return the audit rate at which a bonus also deters shirking together; None if none does."""
-    open_ = 2 * delta_cost - bonus * (rates.hh - rates.ll)
+def _deterring(temptation: float, drop: float) -> float | None:
+    return max(0.0, temptation) / drop if drop > 0 else None
+
+
+def closing_audit_rate(delta_cost: float, bonus: float, drops: Drops, watch: Watch) -> float | None:
+    """Return the audit rate at which a bonus also deters every deviation of a pair; None if none does."""
+    rates = [
+        _closing(delta_cost - bonus * drops.one_shirks, watch.penalty * watch.grip_one),
+        _closing(2 * delta_cost - bonus * drops.both_shirk, watch.penalty * watch.grip_both),
+    ]
+    found = [rate for rate in rates if rate is not None]
+    return max(found) if len(found) == len(rates) else None
+
+
+def _closing(open_: float, grip: float) -> float | None:
     if open_ <= 0:
         return 0.0
-    grip = 2 * watch.penalty * (watch.flagged_ll - watch.flagged_hh)
     return open_ / grip if grip > 0 and open_ <= grip else None
 
 

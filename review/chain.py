@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import re
 from collections.abc import Sequence
@@ -29,9 +30,16 @@ class Head:
         return f"ledger-head:{self.count}:{self.hash}"
 
 
-def chain(before: str, values: Sequence[Any]) -> str:
-    """Return the hash of a line: sha256 over the hash before it and its values as canonical JSON."""
-    return hashlib.sha256(f"{before}\n{encode(values)}".encode()).hexdigest()
+def chain(before: str, values: Sequence[Any], key: bytes | None = None) -> str:
+    """Return the hash of a line: over the hash before it and its values as canonical JSON.
+
+    Args:
+        before: hash of the line before it.
+        values: the line.
+        key: makes it an HMAC; None is the plain sha256 of ledgers begun before there were keys.
+    """
+    text = f"{before}\n{encode(values)}".encode()
+    return hmac.digest(key, text, "sha256").hex() if key else hashlib.sha256(text).hexdigest()
 
 
 def find_anchors(text: str) -> list[Head]:

@@ -15,6 +15,7 @@ from statistics import NormalDist
 
 from kina_build.errors import Refusal
 from kina_build.shares import bound_share
+from review.bonus import Drops
 from review.calibration import PassRates
 from review.pilot import PilotRow, pair_up
 from review.rubric import ReviewRules, Tie
@@ -172,6 +173,20 @@ def pass_rates(cells: Cells) -> PassRates:
         ll=cells.ll_paid / cells.ll,
         hl=(cells.high_wins + cells.low_wins) / cells.mixed,
         hh=cells.hh_paid / cells.hh,
+    )
+
+
+def pass_drops(cells: Cells, rules: ReviewRules = ReviewRules()) -> Drops:
+    """Return lower bounds of alpha_HH - alpha_HL and alpha_HH - alpha_LL that hold together (Bonferroni).
+
+    Bounds of the alphas one by one say nothing about their differences.
+    """
+    z = NormalDist().inv_cdf(1 - (1 - rules.confidence) / 2)
+    hard = (1.0, cells.hh_paid, cells.hh)
+    mixed = (1.0, cells.high_wins + cells.low_wins, cells.mixed)
+    return Drops(
+        one_shirks=_difference(hard, mixed, z).lower,
+        both_shirk=_difference(hard, (1.0, cells.ll_paid, cells.ll), z).lower,
     )
 
 

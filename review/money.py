@@ -26,6 +26,8 @@ EXPONENTS: Mapping[str, int] = {
 
 MOST_MINOR = 10**15
 """Amounts beyond this are slips of the keyboard; thousands of them still fit a 64-bit sum."""
+MOST_SUM_MINOR = 2**62
+"""Sums beyond this come near what a 64-bit column holds."""
 AMOUNT = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 Key = TypeVar("Key")
@@ -69,6 +71,18 @@ def parse_amount(text: str | Decimal, currency: str) -> int:
     if minor != int(minor):
         raise InputError(f"{plain} {currency} is finer than {format_amount(1, currency)}")
     return int(minor)
+
+
+def parse_pay(text: str | Decimal, currency: str, what: str) -> int:
+    """Turn an amount that may not be below zero into minor units.
+
+    Raises:
+        InputError: as parse_amount, or below zero; the message begins with what it is.
+    """
+    minor = parse_amount(text, currency)
+    if minor < 0:
+        raise InputError(f"{what} is {str(text).strip()}: it cannot be below zero")
+    return minor
 
 
 def format_amount(amount_minor: int, currency: str) -> str:

@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
@@ -19,25 +19,40 @@ from pydantic import Field, StringConstraints
 
 from kina_build.claims import open_part, sweep
 from kina_build.errors import InputError, Refusal
-from kina_build.jsonl import dump_document, read_document, writing
-from review.records import Id, Record
+from kina_build.jsonl import canonical, dump_document, read_document, writing
+from review.records import Id, Payment, Record
 
 REF_HEX_DIGITS = 32
 OTHERS = 0o077
 """Permission bits of everybody but the owner."""
 
 
+class Account(Record):
+    """How a provider knows one payee."""
+
+    payee_id: Id
+    account: Id
+    assignment_id: str = ""
+    """MTurk only: an assignment that the worker did."""
+
+
 class PayeeBook(Record):
-    """Payee ids by reference, and the key that makes references."""
+    """Payee ids and accounts by reference, and the key that makes references."""
 
     key: Annotated[str, StringConstraints(pattern=r"^([0-9a-fA-F]{2})+$")]
     """Hexadecimal digits."""
     payees: dict[str, str] = Field(default_factory=dict)
     """Reference to payee id."""
+    accounts: dict[str, Account] = Field(default_factory=dict)
+    """Reference to the account that a payment was planned for."""
 
     def ref(self, payee_id: str) -> str:
         """Return the reference of a payee."""
         return _hmac(self.key, f"payee|{payee_id}")
+
+    def account_ref(self, account: Account) -> str:
+        """Return the reference of an account."""
+        return _hmac(self.key, canonical(["account", account.account, account.assignment_id]))
 
     @property
     def check(self) -> str:
@@ -48,6 +63,11 @@ class PayeeBook(Record):
         """Return the book with more payees in it."""
         more = {self.ref(payee_id): payee_id for payee_id in payee_ids}
         return self.model_copy(update={"payees": dict(sorted((self.payees | more).items()))})
+
+    def with_accounts(self, accounts: Iterable[Account]) -> PayeeBook:
+        """Return the book with more accounts in it."""
+        more = {self.account_ref(account): account for account in accounts}
+        return self.model_copy(update={"accounts": dict(sorted((self.accounts | more).items()))})
 
 
 def book_path(ledger: Path) -> Path:
@@ -124,15 +144,6 @@ def _hmac(key: str, message: str) -> str:
     return hmac.new(bytes.fromhex(key), message.encode(), hashlib.sha256).hexdigest()[:REF_HEX_DIGITS]
 
 
-class Account(Record):
-    """How a provider knows one payee."""
-
-    payee_id: Id
-    account: Id
-    assignment_id: str = ""
-    """MTurk only: an assignment that the worker did."""
-
-
 class PaidBefore(Record):
     """What a payee had in the period before this ledger."""
 
@@ -169,3 +180,53 @@ def match_accounts(
         twice = next(name for name in names if names.count(name) > 1)
         raise Refusal(f"account {twice!r} belongs to two payees", hint="give them one payee_id")
     return found
+
+
+def payment_accounts(
+    book: PayeeBook, payments: Sequence[Payment], listed: Sequence[Account] = ()
+) -> dict[str, Account]:
+    """Return the account of each payment's payee: the one it was planned for, where the ledger tells.
+
+    Raises:
+        Refusal: as match_accounts, or the payee book lost an account.
+    """
+    kept: dict[str, Account] = {}
+    for payment in payments:
+        if payment.planned.account:
+            if payment.planned.account not in book.accounts:
+                raise Refusal(
+                    f"the payee book does not know the account of payment {payment.payment_id}",
+                    hint="restore the .payees.json file",
+                )
+            kept[payment.payee_ref] = book.accounts[payment.planned.account]
+    rest = {payment.payee_ref for payment in payments} - kept.keys()
+    return kept | (match_accounts(book, rest, listed) if rest else {})
+
+
+def check_kept(kept: Iterable[Account], listed: Iterable[Account]) -> None:
+    """Check that a list names no other account than a payment was planned for.
+
+    Raises:
+        Refusal: it does.
+    """
+    now = {account.payee_id: account for account in listed}
+    for account in kept:
+        if now.get(account.payee_id, account) != account:
+            raise Refusal(
+                f"payee {account.payee_id!r} was planned with account {account.account!r}, and the --payees "
+                f"file says {now[account.payee_id].account!r}",
+                hint="cancel the batch if its file was never sent, and plan anew",
+            )
+
+
+def other_names(book: PayeeBook, kept: Mapping[str, Account], listed: Iterable[Account]) -> dict[str, str]:
+    """Return other accounts of payees in a batch, to the account that each was planned for.
+
+    A batch may have been planned by plain ids, and paid to the accounts of a list.
+    """
+    taken = {account.account for account in kept.values()}
+    return {
+        account.account: kept[book.ref(account.payee_id)].account
+        for account in listed
+        if book.ref(account.payee_id) in kept and account.account not in taken
+    }

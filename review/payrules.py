@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from kina_build.errors import InputError, Refusal
 from kina_build.tables import read_typed
-from review.money import parse_amount
+from review.money import parse_pay
 from review.records import Id, Instant, PayRule, Record
 from review.rubric import ReviewRules, Tie
 
@@ -77,8 +77,8 @@ def read_pay_rules(path: Path) -> list[PayRule]:
             version=row.version,
             valid_from=row.valid_from,
             currency=row.currency,
-            base_minor=parse_amount(row.base, row.currency),
-            bonus_minor=parse_amount(row.bonus, row.currency),
+            base_minor=parse_pay(row.base, row.currency, f"{path}: base"),
+            bonus_minor=parse_pay(row.bonus, row.currency, f"{path}: bonus"),
             bar=row.bar,
             tie=row.tie,
         )
@@ -101,8 +101,8 @@ def build_pay_rule(
     return PayRule(
         version=version,
         currency=currency,
-        base_minor=parse_amount(given.get("base") or numbers.base, currency),
-        bonus_minor=parse_amount(given.get("bonus") or numbers.bonus, currency),
+        base_minor=parse_pay(given.get("base") or numbers.base, currency, "--base"),
+        bonus_minor=parse_pay(given.get("bonus") or numbers.bonus, currency, "--bonus"),
         bar=numbers.bar if bar is None else _parse_bar(bar),
         tie=TypeAdapter(Tie).validate_python(given.get("tie") or numbers.tie),
     )

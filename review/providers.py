@@ -21,6 +21,11 @@ from review.money import format_amount
 Provider = Literal["prolific", "mturk", "csv"]
 Line = TypeVar("Line")
 
+CURRENCIES: Mapping[str, frozenset[str]] = {
+    "prolific": frozenset({"GBP", "USD"}),
+    "mturk": frozenset({"USD"}),
+}
+"""What a provider pays in; its file names no currency. Others take what the file says."""
 MTURK_REASON = "Bonus for your reviews"
 
 
@@ -57,6 +62,12 @@ def write_files(transfers: Sequence[Transfer], provider: Provider, size: int) ->
     """
     for transfer in transfers:
         _check_account(transfer.account)
+        if transfer.currency not in CURRENCIES.get(provider, {transfer.currency}):
+            raise Refusal(
+                f"{provider} pays in {' or '.join(sorted(CURRENCIES[provider]))}, "
+                f"and the ledger is in {transfer.currency}",
+                hint="`--provider csv` writes a file that names its currency",
+            )
     writer: Callable[[Sequence[Transfer]], str] = WRITERS[provider]
     return [writer(batch) for batch in batches(transfers, size)]
 
@@ -88,8 +99,6 @@ def _write_prolific(transfers: Sequence[Transfer]) -> str:
 def _write_mturk(transfers: Sequence[Transfer]) -> str:
     rows = [["WorkerId", "AssignmentId", "BonusAmount", "Reason", "UniqueRequestToken"]]
     for transfer in transfers:
-        if transfer.currency != "USD":
-            raise Refusal(f"MTurk pays in USD, and the ledger is in {transfer.currency}")
         if not transfer.assignment_id:
             raise Refusal(
                 f"no assignment_id for worker {transfer.account!r}",

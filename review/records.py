@@ -11,12 +11,27 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from review.rubric import CRITERION_NAMES, TOP_RATING, Tie
 from review.words import FlawKind, Status, Verdict, read_flaw_kind, read_status, read_verdict
 
+LEAST_UNIX_TIME = 10**9
+"""Seconds; September 2001. No review is older, and every spreadsheet's day number is smaller."""
 NOISE = Decimal("1e-9")
 """Digits of a score beyond this come from binary floats, not from people."""
 
 
 def _to_utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _no_day_number(value: object) -> object:
+    """Refuse a spreadsheet's day number: read as seconds it is a moment of 1970, always in time."""
+    try:
+        number = float(str(value))
+    except ValueError:
+        return value
+    if abs(number) < LEAST_UNIX_TIME:
+        raise ValueError(
+            f"{value} is a spreadsheet's day number; write the instant out, such as 2026-05-04T08:00:00Z"
+        )
+    return value
 
 
 def _drop_noise(score: Decimal) -> Decimal:
@@ -34,7 +49,7 @@ def _known_criteria(marks: dict[str, int]) -> dict[str, int]:
 
 Id = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 """An id as it stands but for outer blanks: never matched by number or by case."""
-Instant = Annotated[datetime, AfterValidator(_to_utc)]
+Instant = Annotated[datetime, BeforeValidator(_no_day_number), AfterValidator(_to_utc)]
 """A moment in UTC; one without an offset is taken to be UTC."""
 Score = Annotated[Decimal, Field(ge=-1_000_000, le=1_000_000), AfterValidator(_drop_noise)]
 """An exact decimal."""
@@ -241,7 +256,12 @@ class Finding(Record):
     """Reviewers whose review fails the audit: out of the contest, base kept."""
 
 
-EntryKind = Literal["rule", "base", "bonus", "penalty", "payment"]
+EntryKind = Literal[
+    "rule", "base", "bonus", "penalty", "payment", "evidence", "correction", "hold", "seal", "draw"
+]
+"""The last five move no money: what an item's pay rests on, why a correction was allowed, whose pay
+is held until a contradiction is cleared up, where the chain begins to be keyed,
+what an audit drew."""
 
 
 class LedgerEntry(Record):
@@ -267,7 +287,33 @@ class LedgerEntry(Record):
     """sha256 over the hash before it and this line."""
 
 
-PaymentState = Literal["planned", "in_flight", "confirmed", "failed", "unknown", "cancelled"]
+PaymentState = Literal[
+    "planned", "in_flight", "confirmed", "failed", "unknown", "cancelled", "returned", "refunded"
+]
+
+
+class Step(Record):
+    """What shows that a payment reached a state; all of it stands on the ledger's line."""
+
+    provider: str = ""
+    transaction: str = ""
+    """The provider's own id of the transfer."""
+    account: str = ""
+    """Reference to the account that was planned or paid; the account itself is in the payee file."""
+    paid_minor: int | None = None
+    """What the provider says it paid."""
+    fee_minor: int | None = None
+    at: str = ""
+    """Instant, UTC: of the plan, or of the transfer as the provider gives it."""
+    list_sha256: str = ""
+    """Digest of the provider's list."""
+    cap_minor: int | None = None
+    """Most that a payee was to get in the period, when the batch was planned."""
+    why: str = ""
+    """Of an adjustment: its reason."""
+    by: str = ""
+    approved_by: str = ""
+    """Of an adjustment: the second person."""
 
 
 class Payment(Record):
@@ -278,3 +324,9 @@ class Payment(Record):
     payee_ref: str
     amount_minor: int
     state: PaymentState
+    paid_out_minor: int | None = None
+    """What the payment takes off what is owed now; None: its amount."""
+    planned: Step = Step()
+    """The account, provider and cap it was planned with; older ledgers do not tell."""
+    transactions: tuple[str, ...] = ()
+    """The provider's ids seen for it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -30,12 +30,14 @@ class Desk:
     set_aside: list[SetAside] = field(default_factory=list)
 
 
-def screen(reviews: Sequence[Review], deadline: datetime | None = None) -> dict[tuple[str, str], Desk]:
+def screen(
+    reviews: Sequence[Review], deadline_of: Callable[[tuple[str, str]], datetime | None] = lambda place: None
+) -> dict[tuple[str, str], Desk]:
     """Sort rows by item and round into what counts and what does not.
 
     Args:
         reviews: rows in any order.
-        deadline: last instant, inclusive, at which a review is in time.
+        deadline_of: last instant, inclusive, at which a review of an item and round is in time.
 
     Raises:
         Refusal: an order in time matters and is not known.
@@ -43,7 +45,9 @@ def screen(reviews: Sequence[Review], deadline: datetime | None = None) -> dict[
     rows: dict[tuple[str, str], dict[str, list[Review]]] = defaultdict(lambda: defaultdict(list))
     for review in reviews:
         rows[review.item_id, review.round][review.reviewer_id].append(review)
-    return {place: _screen_item(by_reviewer, deadline) for place, by_reviewer in sorted(rows.items())}
+    return {
+        place: _screen_item(by_reviewer, deadline_of(place)) for place, by_reviewer in sorted(rows.items())
+    }
 
 
 def _screen_item(by_reviewer: dict[str, list[Review]], deadline: datetime | None) -> Desk:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from kina_build.config import Section
-from review.bonus import Watch, collusion_bonus, flat_rate
+from review.bonus import Watch, collusion_bonus, drops_of, flat_rate
 from review.calibration import NormalScores, PassRates, normal_gaps, normal_pass_rates
 from review.rubric import Tie
 
@@ -192,7 +192,7 @@ def grade_scale(population: Population) -> NormalScores:
 
 def collusion_threshold(population: Population) -> float | None:
     """Return B_coal of a population at its mean cost; None if no bonus deters."""
-    return collusion_bonus(population.cost, _pass_rates(population), _watch(population))
+    return collusion_bonus(population.cost, drops_of(_pass_rates(population)), _watch(population)).worst
 
 
 def check_dominance(flat: Floats, tournament: Floats, confidence: float = 0.95) -> Dominance:
@@ -238,7 +238,9 @@ def _pass_rates(population: Population) -> PassRates:
 
 
 def _watch(population: Population) -> Watch:
-    return Watch(population.audit_rate, population.penalty, population.flagged_low, population.flagged_high)
+    low, high = population.flagged_low, population.flagged_high
+    # an item of one low and one high effort is taken to lie half way
+    return Watch(population.audit_rate, population.penalty, low, high, flagged_hl=(low + high) / 2)
 
 
 def _on_step(score: Floats, step: float) -> Floats:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kina_build.escapes import in_markdown
 from review.chain import Head
 from review.money import format_amount
+from review.payments import read_step
 from review.records import LedgerEntry
 
 SENTENCES: Mapping[str, str] = {
@@ -37,6 +38,7 @@ SENTENCES: Mapping[str, str] = {
     "later_review": "an earlier complete review of this reviewer counts",
     "withdrawn": "the review is no longer among those settled",
 }
+MOVES_MONEY = ("base", "bonus", "penalty", "payment")
 PAYMENT_SENTENCES: Mapping[str, str] = {
     "planned": "payment planned",
     "in_flight": "payment sent to the provider",
@@ -44,6 +46,8 @@ PAYMENT_SENTENCES: Mapping[str, str] = {
     "failed": "payment failed: the amount is owed again",
     "cancelled": "payment cancelled before it was sent: the amount is owed again",
     "unknown": "the provider's answer is missing; being looked into",
+    "returned": "payment came back: the amount is owed again",
+    "refunded": "payment refunded: the amount is owed again",
 }
 
 
@@ -84,15 +88,19 @@ class Statement:
 
 def sentence(entry: LedgerEntry) -> str:
     """Return a line's reason in words."""
-    known = PAYMENT_SENTENCES if entry.kind == "payment" else SENTENCES
-    return known.get(entry.reason, entry.reason)
+    if entry.kind != "payment":
+        return SENTENCES.get(entry.reason, entry.reason)
+    state, step = read_step(entry.reason)
+    if step.why:
+        return f"adjusted to what was paid: {step.why}"
+    return PAYMENT_SENTENCES.get(state, state)
 
 
 def build_statements(entries: Iterable[LedgerEntry], currency: str, head: Head) -> list[Statement]:
     """Build one statement a payee, in the order of their first reviewer's id."""
     by_payee: dict[str, list[LedgerEntry]] = defaultdict(list)
     for entry in entries:
-        if entry.kind != "rule":
+        if entry.kind in MOVES_MONEY:
             by_payee[entry.payee_ref].append(entry)
     statements = [_build(ref, lines, currency, head) for ref, lines in by_payee.items()]
     return sorted(statements, key=lambda statement: (statement.reviewers, statement.payee_ref))
@@ -114,7 +122,7 @@ def _build(ref: str, entries: list[LedgerEntry], currency: str, head: Head) -> S
                 round=entry.round,
                 reviewer_id=entry.reviewer_id,
                 amount=format_amount(entry.amount_minor, currency),
-                reason=entry.reason,
+                reason=read_step(entry.reason)[0] if entry.kind == "payment" else entry.reason,
                 why=sentence(entry),
                 balance=format_amount(earned - paid, currency),
             )

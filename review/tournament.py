@@ -11,7 +11,9 @@ from typing import Any
 
 from kina_build.errors import InputError
 from review.contest import Outcome, compare_audited, print_score
+from review.evidence import Evidence, gather
 from review.grading import average_grades, score_of
+from review.identity import check_reviews
 from review.payrules import check_rules, rule_at
 from review.records import Award, Contest, ContestStatus, Finding, Grade, PayRule, Reason, Review, SetAside
 from review.rubric import REVIEWS_PER_ITEM, ReviewRules
@@ -28,8 +30,26 @@ class Terms:
     """Breaks ties and places odd units."""
     deadline: datetime | None = None
     """Last instant in time, inclusive; with it, a missing review ends a contest."""
-    penalty_minor: int = 0
+    penalty_minor: int | None = None
     """Taken for an item that fails its audit from each of its reviewers."""
+    registered: Mapping[tuple[str, str], tuple[datetime | None, int]] = field(default_factory=dict)
+    """Deadline and penalty that the ledger holds for an item and round: used where none is given here."""
+    new_deadline: datetime | None = None
+    """The deadline of the ledger's batch, for items that it does not know yet."""
+    usual_penalty_minor: int = 0
+    """Where neither these terms nor the ledger name a penalty."""
+
+    def deadline_at(self, place: tuple[str, str]) -> datetime | None:
+        """Return the deadline of an item and round."""
+        if self.deadline is not None:
+            return self.deadline
+        return self.registered[place][0] if place in self.registered else self.new_deadline
+
+    def penalty_at(self, place: tuple[str, str]) -> int:
+        """Return what a failed audit of an item and round costs."""
+        if self.penalty_minor is not None:
+            return self.penalty_minor
+        return self.registered[place][1] if place in self.registered else self.usual_penalty_minor
 
 
 @dataclass(frozen=True)
@@ -43,6 +63,8 @@ class Settlement:
     terms: Terms
     counted: dict[tuple[str, str], list[Review]] = field(repr=False)
     """(item_id, round) to the reviews that count: what decisions on items rest on."""
+    evidence: dict[tuple[str, str], Evidence] = field(repr=False)
+    """(item_id, round) to all that decided its pay."""
 
     @property
     def tie_rate(self) -> float | None:
@@ -75,18 +97,19 @@ def settle(
 
     Raises:
         InputError: grades or findings that fit no review, or scores off the step.
-        Refusal: money cannot be settled without more knowledge.
+        Refusal: money cannot be settled without more knowledge, or one thing stands under two names.
     """
     check_rules(terms.rules)
+    check_reviews(reviews)
     graded = average_grades(reviews, grades, numbers)
     found = _by_place(findings, reviews)
-    desks = screen(reviews, terms.deadline)
+    desks = screen(reviews, terms.deadline_at)
     awards: list[Award] = []
     contests: list[Contest] = []
     for place, desk in desks.items():
         rule = rule_at(terms.rules, _first_moment(desk)) if desk.reviews else terms.rules[0]
         scores = {review.reviewer_id: score_of(review, graded, numbers) for review in desk.reviews}
-        status, outcome = _hold(place[0], scores, found.get(place), rule, terms)
+        status, outcome = _hold(place, scores, found.get(place), rule, terms)
         contest = Contest(
             item_id=place[0],
             round=place[1],
@@ -98,16 +121,22 @@ def settle(
         )
         contests.append(contest)
         awards += _award(
-            contest, outcome, desk, rule=rule, finding=found.get(place), penalty_minor=terms.penalty_minor
+            contest, outcome, desk, rule=rule, finding=found.get(place), penalty_minor=terms.penalty_at(place)
         )
     aside = [row for desk in desks.values() for row in desk.set_aside]
     aside.sort(key=lambda row: (row.item_id, row.round, row.reviewer_id, row.review_id or "", row.reason))
     counted = {place: desk.reviews for place, desk in desks.items()}
-    return Settlement(tuple(awards), tuple(contests), tuple(aside), terms, counted)
+    evidence = {
+        place: one.model_copy(
+            update={"deadline": terms.deadline_at(place), "penalty_minor": terms.penalty_at(place)}
+        )
+        for place, one in gather(reviews, grades, found).items()
+    }
+    return Settlement(tuple(awards), tuple(contests), tuple(aside), terms, counted, evidence)
 
 
 def _hold(
-    item_id: str,
+    place: tuple[str, str],
     scores: Mapping[str, Fraction | None],
     finding: Finding | None,
     rule: PayRule,
@@ -116,8 +145,8 @@ def _hold(
     graded = {reviewer: score for reviewer, score in scores.items() if score is not None}
     if len(graded) == REVIEWS_PER_ITEM:
         failed = finding.failed if finding else ()
-        return "decided", compare_audited(item_id, graded, failed, rule, terms.seed)
-    if len(scores) < REVIEWS_PER_ITEM and terms.deadline is not None:
+        return "decided", compare_audited(place[0], graded, failed, rule, terms.seed)
+    if len(scores) < REVIEWS_PER_ITEM and terms.deadline_at(place) is not None:
         return "no_contest", _without_bonus(scores, "no_contest")
     return "open", _without_bonus(scores, "contest_incomplete")
 
@@ -175,7 +204,11 @@ def _by_place(findings: Sequence[Finding], reviews: Sequence[Review]) -> dict[tu
     for finding in findings:
         place = (finding.item_id, finding.round)
         if place not in reviewers:
-            continue  # an item of another batch
+            raise InputError(
+                f"an audit finding on item {finding.item_id!r}, round {finding.round!r}, of which there "
+                "is no review",
+                hint="ids must be equal letter for letter; give the findings of this batch only",
+            )
         if found.setdefault(place, finding) != finding:
             raise InputError(f"two audit findings on item {finding.item_id!r} differ")
         strangers = sorted(set(finding.failed) - reviewers[place])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,18 +20,26 @@ from kina_build.cli import (
 )
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
-from kina_build.cli.review_page import review_rules
+from kina_build.cli.review_page import read_instant, review_rules
 from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from review.records import Decision, LedgerEntry, PayRule
+    from review.batch import Batch
+    from review.records import Decision, Finding, LedgerEntry, PayRule
     from review.rubric import ReviewRules
     from review.tournament import Settlement, Terms
 
+BatchFile = Annotated[
+    Path | None,
+    typer.Option("--batch", help="A TOML file with these options: reviews, scores, deadline, ..."),
+]
+TieSeed = Annotated[
+    int | None, typer.Option("--seed", help="Seed of coins and odd units of ties; 0 if not given.")
+]
 Reviews = Annotated[
-    list[Path],
+    list[Path] | None,
     typer.Option(
         "--reviews",
         help="CSV or JSONL: item_id, reviewer_id, review_score, submitted_at, status; repeatable.",
@@ -60,7 +67,9 @@ RuleFile = Annotated[
         "--rules", help="Pay rules with dates: version, valid_from, currency, base, bonus, bar, tie."
     ),
 ]
-RuleVersion = Annotated[str, typer.Option("--rule-version", help="Name of the pay rule given by options.")]
+RuleVersion = Annotated[
+    str | None, typer.Option("--rule-version", help="Name of the pay rule given by options; 1 if not given.")
+]
 Deadline = Annotated[
     str | None,
     typer.Option(
@@ -73,6 +82,17 @@ Findings = Annotated[
     typer.Option("--findings", help="Audit findings: item_id, flawed, flaw, failed; repeatable."),
 ]
 Penalty = Annotated[str | None, typer.Option("--penalty", help="Taken for an item that fails its audit.")]
+DrawFile = Annotated[
+    Path | None,
+    typer.Option("--draw", help="What `audit draw` wrote: findings on other items are refused."),
+]
+AllowCorrections = Annotated[
+    str | None,
+    typer.Option(
+        "--allow-corrections",
+        help="Post changes of pay whose evidence is missing or altered; the reason stands in the ledger.",
+    ),
+]
 LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="Ledger to post to; begun if absent.")]
 Contests = Annotated[Path | None, typer.Option("--contests", help="Write contests as JSONL.")]
 Decisions = Annotated[
@@ -84,7 +104,8 @@ Awards = Annotated[Path | None, typer.Option("--awards", help="Write one line a 
 def settle(
     run: Run,
     *,
-    reviews: Reviews,
+    batch: BatchFile = None,
+    reviews: Reviews = None,
     scores: Scores = None,
     base: Base = None,
     bonus: Bonus = None,
@@ -92,60 +113,86 @@ def settle(
     bar: Bar = None,
     tie: Tie = None,
     rules: RuleFile = None,
-    rule_version: RuleVersion = "1",
+    rule_version: RuleVersion = None,
     deadline: Deadline = None,
     findings: Findings = None,
     penalty: Penalty = None,
-    seed: options.Seed = 0,
+    seed: TieSeed = None,
     ledger: LedgerFile = None,
     contests: Contests = None,
     decisions: Decisions = None,
     awards: Awards = None,
+    draw: DrawFile = None,
+    allow_corrections: AllowCorrections = None,
     dry_run: options.DryRun = False,
 ) -> None:
     """Turn reviews and their scores into awards, each with its reason, and decisions on items.
 
     Two reviews an item meet: the better one wins the bonus if it reaches the bar. With
-    --ledger only what is not yet posted is posted, so that running again is harmless.
+    --ledger only what is not yet posted is posted, so that running again is harmless, and what
+    the ledger knows of a batch (deadline, penalty, findings) need not be given again. Pay that
+    would change because evidence is missing or altered stops the run. --batch names a file that
+    holds all of these options once.
     Without a deadline a contest that lacks a review or a score stays open.
     """
-    from review import intake, tournament
-    from review.payees import book_path
+    from review.batch import Batch, merge, read_batch
 
-    given = {"base": base, "bonus": bonus, "currency": currency, "bar": bar, "tie": tie}
+    told = {name: value for name, value in locals().items() if name in Batch.model_fields}
+    order = merge(read_batch(batch) if batch else Batch(), told, str(batch))
+    if not order.reviews:
+        raise UsageError("no reviews are given", hint="--reviews FILE, or a --batch file that names them")
+    _settle(run, order, batch, allow_corrections or "", dry_run=dry_run)
+
+
+def _settle(run: Run, order: Batch, batch: Path | None, allowed: str, *, dry_run: bool) -> None:
+    from review import intake, posting, tournament
+    from review.decisions import decide_items
+    from review.payees import book_path
+    from review.seal import key_path, mark_path
+
+    reviews, scores, findings, ledger = order.reviews, order.scores, order.findings, order.ledger
+    given = {key: getattr(order, key) for key in ("base", "bonus", "currency", "bar", "tie")}
     numbers = review_rules(run.settings)
-    pay_rules = _pay_rules(rules, rule_version, given, numbers)
-    terms = _terms(pay_rules, seed, deadline, penalty, numbers)
-    outputs = [path for path in (contests, decisions, awards) if path]
+    pay_rules = _pay_rules(order.rules, order.rule_version or "1", given, numbers)
+    terms = _terms(pay_rules, order.seed or 0, order.deadline, order.penalty, numbers)
+    outputs = [path for path in (order.contests, order.decisions, order.awards) if path]
+    single = [path for path in (batch, order.rules, order.draw) if path]
     stage = run.stage(
         "review settle",
-        inputs=[*reviews, *(scores or ()), *([rules] if rules else ()), *(findings or ())],
+        inputs=[*reviews, *scores, *findings, *single],
         outputs=outputs,
         params={"terms": _echo(terms), "review": numbers.model_dump(mode="json")},
         show=_show_settlement,
-        kept=[ledger, book_path(ledger)] if ledger else [],
+        kept=[of(ledger) for of in (Path, book_path, key_path, mark_path)] if ledger else [],
     )
     table = intake.read_reviews(reviews)
     grades = intake.read_grades(scores) if scores else None
     found = intake.read_findings(findings) if findings else None
     ignored = {
         ", ".join(map(str, paths)): part.ignored
-        for paths, part in ((reviews, table), (scores or (), grades), (findings or (), found))
+        for paths, part in ((reviews, table), (scores, grades), (findings, found))
         if part is not None and part.ignored
     }
     for name, columns in ignored.items():
         run.console.warn(f"{name}: columns not read: {', '.join(columns)}")
+    rows = intake.settle_payees(table.records)
+    given_findings: Sequence[Finding] = found.records if found else ()
+    undrawn = _check_draw(order.draw, ledger, given_findings)
+    judged = given_findings
+    if ledger:
+        places = {(row.item_id, row.round) for row in rows}
+        terms, judged = posting.recall(ledger, terms, given_findings, places)
     settlement = tournament.settle(
-        intake.settle_payees(table.records),
-        terms,
-        grades=grades.records if grades else (),
-        findings=found.records if found else (),
-        numbers=numbers,
+        rows, terms, grades=grades.records if grades else (), findings=judged, numbers=numbers
     )
-    from review.decisions import decide_items
-
-    decided = decide_items(settlement.counted, found.records if found else (), numbers)
-    report = _report(settlement, decided, ignored) | _post(ledger, settlement, dry_run)
+    decided = decide_items(settlement.counted, judged, numbers)
+    if undrawn and ledger and not dry_run:
+        run.console.warn(
+            f"no --draw shows that the audit drew {', '.join(undrawn)}: "
+            "a finding on an item that was not drawn may cost nobody money"
+        )
+    report = _report(settlement, decided, ignored) | {"undrawn": undrawn}
+    report |= _post(ledger, settlement, dry_run, allowed)
     taken_back = [line for line in report["posted"] or () if line["reason"] == "withdrawn"]
     if taken_back:
         run.console.warn(
@@ -155,8 +202,22 @@ def settle(
     if dry_run or not outputs:
         run.report(report | {"dry_run": dry_run}, _show_settlement)
         return
-    _write(settlement, decided, contests, decisions, awards)
+    _write(settlement, decided, order.contests, order.decisions, order.awards)
     stage.finish(report | {"dry_run": False})
+
+
+def _check_draw(draw: Path | None, ledger: Path | None, findings: Sequence[Finding]) -> list[str]:
+    """Hold findings against the draw given and those of the ledger; return the items that none shows."""
+    from kina_build.jsonl import read_document
+    from review.draws import read_draws, undrawn
+    from review.ledger import open_ledger
+    from review.records import Audit
+
+    draws = [read_document(draw, Audit)] if draw else []
+    if ledger and ledger.exists() and ledger.stat().st_size:
+        with open_ledger(ledger) as book:
+            draws += read_draws(book)
+    return undrawn(draws, findings)
 
 
 def _pay_rules(
@@ -175,42 +236,33 @@ def _pay_rules(
 def _terms(
     rules: Sequence[PayRule], seed: int, deadline: str | None, penalty: str | None, numbers: ReviewRules
 ) -> Terms:
-    from review.money import parse_amount
+    from review.money import parse_pay
     from review.tournament import Terms
 
-    taken = numbers.penalty if penalty is None else penalty
+    currency = rules[0].currency
     return Terms(
         rules=tuple(rules),
         seed=seed,
-        deadline=None if deadline is None else _instant(deadline),
-        penalty_minor=parse_amount(taken, rules[0].currency),
+        deadline=None if deadline is None else read_instant(deadline, "--deadline"),
+        penalty_minor=None if penalty is None else parse_pay(penalty, currency, "--penalty"),
+        usual_penalty_minor=parse_pay(numbers.penalty, currency, "review.penalty"),
     )
 
 
-def _instant(text: str) -> datetime:
-    from datetime import UTC
-
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"--deadline {text!r} is no instant", hint="such as 2026-03-31T23:59:59Z") from None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
-def _post(path: Path | None, settlement: Settlement, dry_run: bool) -> dict[str, Any]:
+def _post(path: Path | None, settlement: Settlement, dry_run: bool, allowed: str) -> dict[str, Any]:
     from review import posting
 
     if path is None:
         return {"posted": None, "ledger_head": None}
     if dry_run:
-        return {"posted": _lines(posting.preview(path, settlement)), "ledger_head": None}
-    done = posting.post_to(path, settlement)
+        return {"posted": _lines(posting.preview(path, settlement, allowed)), "ledger_head": None}
+    done = posting.post_to(path, settlement, allowed)
     return {"posted": _lines(done.lines), "ledger_head": str(done.head)}
 
 
 def _lines(entries: Sequence[LedgerEntry]) -> list[dict[str, Any]]:
     keys = {"item_id", "round", "reviewer_id", "kind", "amount_minor", "reason", "rule"}
-    return [entry.model_dump(include=keys) for entry in entries if entry.kind != "rule"]
+    return [entry.model_dump(include=keys) for entry in entries if entry.kind in ("base", "bonus", "penalty")]
 
 
 def _report(
@@ -245,7 +297,7 @@ def _echo(terms: Terms) -> dict[str, Any]:
         "rules": [rule.model_dump(mode="json") for rule in terms.rules],
         "seed": terms.seed,
         "deadline": terms.deadline.isoformat() if terms.deadline else None,
-        "penalty_minor": terms.penalty_minor,
+        "penalty_minor": terms.usual_penalty_minor if terms.penalty_minor is None else terms.penalty_minor,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,11 @@ from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.cli.review_page import review_rules
 from kina_build.errors import UsageError
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from review.records import Audit
 
 SEED_VARIABLE = "KINA_AUDIT_SEED"
 
@@ -24,20 +29,29 @@ Commitment = Annotated[
     str, typer.Option("--commitment", help="What `audit commit` printed before the batch.")
 ]
 Rate = Annotated[str | None, typer.Option("--rate", help="Share of approved items to audit, such as 0.1.")]
+Items = Annotated[
+    Path | None, typer.Option("--items", help="All items of the batch: a table with item_id or id.")
+]
+LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="Ledger in which the draw is registered.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Where the draw is written (JSON).")]
 Draw = Annotated[Path, typer.Option("--draw", help="What `audit draw` wrote.")]
 Findings = Annotated[Path, typer.Option("--findings", help="CSV or JSONL: item_id, flawed, flaw, failed.")]
 Reviews = Annotated[Path, typer.Option("--reviews", help="The reviews behind the items, for the strikes.")]
 
 
-def commit(run: Run, seed_file: SeedFile = None) -> None:
-    """Print the commitment to publish before the batch opens: sha256 of the secret seed."""
-    from review.audit import commit as commit_to
+def commit(run: Run, *, seed_file: SeedFile = None, items: Items = None, rate: Rate = None) -> None:
+    """Print the commitment to publish before the batch opens: sha256 of the secret seed.
 
-    run.report(
-        {"commitment": commit_to(_seed(seed_file))},
-        lambda report, console: console.line(report["commitment"]),
-    )
+    With --items it covers the audit's rate, the items of the batch and the rule of the draw too.
+    """
+    from review.audit import commit as commit_to
+    from review.audit import commit_all
+
+    seed = _seed(seed_file)
+    if items is None and rate is not None:
+        raise UsageError("--rate is committed to together with --items")
+    made = commit_to(seed) if items is None else commit_all(seed, _share(run, rate), _ids(items))
+    run.report({"commitment": made}, lambda report, console: console.line(report["commitment"]))
 
 
 def draw(
@@ -46,35 +60,85 @@ def draw(
     decisions: Decisions,
     commitment: Commitment,
     output: Output,
+    items: Items = None,
     rate: Rate = None,
+    ledger: LedgerFile = None,
     seed_file: SeedFile = None,
 ) -> None:
-    """Draw the items to audit among the accepted ones: after approval, before pay."""
-    from decimal import Decimal, InvalidOperation
+    """Draw the items to audit among the accepted ones: after approval, before pay.
 
+    A second draw under one commitment is refused. With --ledger the draw is registered, and
+    `kina review settle` refuses findings on items that were not drawn.
+    """
     from kina_build.jsonl import read_records, write_document
-    from review.audit import approved_items
+    from review.audit import COVERS_ALL, approved_items, check_first
     from review.audit import draw as draw_items
+    from review.draws import register_draw
+    from review.payees import book_path
     from review.records import Decision
+    from review.seal import key_path, mark_path
 
-    try:
-        share = review_rules(run.settings).audit_rate if rate is None else Decimal(rate)
-    except InvalidOperation:
-        raise UsageError(f"--rate {rate!r} is not a number") from None
+    share = _share(run, rate)
+    kept = [of(ledger) for of in (Path, book_path, key_path, mark_path)] if ledger else []
     stage = run.stage(
         "review audit draw",
-        inputs=[decisions],
+        inputs=[decisions, *([items] if items else [])],
         outputs=[output],
         params={"commitment": commitment, "rate": str(share)},
         show=_show_draw,
-        kept=[seed_file] if seed_file else [],
+        kept=[*([seed_file] if seed_file else []), *kept],
     )
     seed = _seed(seed_file)
+    approved = approved_items(read_records(decisions, Decision))
+    audit = draw_items(approved, seed, share, commitment, _ids(items) if items else ())
+    check_first(audit, _drawn_before(output))
+    if ledger:
+        register_draw(ledger, audit)
     if stage.up_to_date():
         return
-    audit = draw_items(approved_items(read_records(decisions, Decision)), seed, share, commitment)
+    if not audit.commitment.startswith(COVERS_ALL):
+        run.console.say(
+            "the commitment covers the seed alone: `audit commit --items` covers rate and list too"
+        )
     write_document(output, audit)
     stage.finish(audit.model_dump(mode="json"))
+
+
+def _drawn_before(output: Path) -> list[Audit]:
+    """Read the draws that manifests in the output's folder record."""
+    from kina_build.errors import InputError
+    from kina_build.jsonl import read_document
+    from kina_build.manifest import Manifest
+    from review.records import Audit
+
+    found = []
+    for path in sorted(output.parent.glob("*.manifest.json")):
+        try:
+            past = read_document(path, Manifest)
+        except InputError:
+            continue  # not ours
+        if past.command == "review audit draw":
+            found.append(Audit.model_validate(past.report))
+    return found
+
+
+def _share(run: Run, rate: str | None) -> Decimal:
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        return review_rules(run.settings).audit_rate if rate is None else Decimal(rate)
+    except InvalidOperation:
+        raise UsageError(f"--rate {rate!r} is not a number") from None
+
+
+def _ids(path: Path) -> list[str]:
+    from kina_build.errors import InputError
+    from kina_build.tables import need_rows
+
+    ids = [str(row.values.get("item_id") or row.values.get("id") or "") for row in need_rows(path)]
+    if "" in ids:
+        raise InputError(f"{path}: a row has neither item_id nor id")
+    return ids
 
 
 def _show_draw(report: dict[str, Any], console: Console) -> None:

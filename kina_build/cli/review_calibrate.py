@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from review.advice import Advice, Question
-    from review.calibration import PassRates
     from review.pilot import PilotRow
     from review.rubric import ReviewRules
 
@@ -59,6 +58,15 @@ FlaggedLow = Annotated[
 FlaggedHigh = Annotated[
     float, typer.Option("--flagged-high", min=0, max=1, help="Chance an audit flags two high efforts.")
 ]
+FlaggedMixed = Annotated[
+    float | None,
+    typer.Option(
+        "--flagged-mixed",
+        min=0,
+        max=1,
+        help="Chance an audit flags one low and one high effort; else as --flagged-high.",
+    ),
+]
 CostSd = Annotated[
     float | None, typer.Option("--cost-sd", min=1e-9, help="Spread of private costs, for the targets.")
 ]
@@ -96,6 +104,7 @@ def calibrate(
     penalty: Penalty = 0.0,
     flagged_low: FlaggedLow = 0.0,
     flagged_high: FlaggedHigh = 0.0,
+    flagged_mixed: FlaggedMixed = None,
     cost_sd: CostSd = None,
     target_rate: TargetRate = None,
     target_gain: TargetGain = None,
@@ -105,7 +114,7 @@ def calibrate(
     high_rate: HighRate = 1.0,
     seed: options.Seed = 0,
 ) -> None:
-    """Say how large the bonus must be, against lone shirking and against shirking together.
+    """Say how large the bonus must be, against lone shirking and against pairs that agree to shirk.
 
     From a pilot with assigned efforts the lower bound of the gap is used, and a pilot too
     small is refused with the size that would do. Without a bar, half of the pilot
@@ -121,7 +130,7 @@ def calibrate(
     ask = {
         "currency": currency or numbers.currency,
         "no_show_rate": _fraction("--no-show-rate", no_show_rate or str(numbers.no_show_rate)),
-        "watch": Watch(rate, penalty, flagged_low, flagged_high),
+        "watch": Watch(rate, penalty, flagged_low, flagged_high, flagged_mixed),
         "whitelist_value": whitelist_value,
         "bonus": None if bonus is None else _fraction("--bonus", bonus),
         "cost_sd": cost_sd,
@@ -170,6 +179,7 @@ def _from_scenario(
     from fractions import Fraction
 
     from review.advice import Question, advise
+    from review.bonus import drops_of
     from review.calibration import NormalScores, normal_bars, normal_gaps, normal_pass_rates
 
     bars = normal_bars(NormalScores(*given, bar=0.0))
@@ -186,7 +196,7 @@ def _from_scenario(
             for name, at in bars.items()
         },
     }
-    return report | _advice(advise(Fraction(gaps.least), rates, asked), asked, rates)
+    return report | _advice(advise(Fraction(gaps.least), drops_of(rates), asked), asked)
 
 
 def _bar(text: str) -> float:
@@ -204,7 +214,7 @@ def _from_gap(gap: Fraction, cost: Fraction, ask: dict[str, Any]) -> dict[str, A
 
     asked = Question(delta_cost=cost, **ask)
     report = {"source": "given gap", "bar": None, "delta_p": {"min": float(gap)}, "alpha": None, "bars": {}}
-    return report | _advice(advise(gap, None, asked), asked, None)
+    return report | _advice(advise(gap, None, asked), asked)
 
 
 def _from_pilot(
@@ -222,7 +232,15 @@ def _from_pilot(
     from kina_build.tables import read_typed
     from review.advice import Question, advise
     from review.bars import pilot_bars
-    from review.gaps import check_cells, check_gaps, count_cells, estimate_gaps, pass_rates, tie_rate
+    from review.gaps import (
+        check_cells,
+        check_gaps,
+        count_cells,
+        estimate_gaps,
+        pass_drops,
+        pass_rates,
+        tie_rate,
+    )
     from review.pilot import PilotRow, extra_cost, split_pilot
 
     rows = read_typed(path, PilotRow)
@@ -235,7 +253,8 @@ def _from_pilot(
     check_gaps(cells, gaps, numbers)
     rates = pass_rates(cells)
     asked = Question(delta_cost=extra_cost(rows, numbers) if cost is None else cost, **ask)
-    advice = advise(Fraction(gaps.least.lower), rates, asked, Fraction(gaps.least.upper))
+    drops = pass_drops(cells, numbers)
+    advice = advise(Fraction(gaps.least.lower), drops, asked, Fraction(gaps.least.upper))
     report = {
         "source": "pilot",
         "bar": at if math.isfinite(at) else None,
@@ -246,12 +265,13 @@ def _from_pilot(
         "items_choosing_bar": len(choosing) // 2 if bar is None else 0,
         "tie_rate": tie_rate(estimating, at),
         "alpha": {"LL": rates.ll, "HL": rates.hl, "HH": rates.hh},
+        "alpha_drop_bounds": {"one_shirks": drops.one_shirks, "both_shirk": drops.both_shirk},
         "bars": {
             name: {"bar": x, "delta_p_min": _bound_at(estimating, x, tie, numbers)}
             for name, x in bars.items()
         },
     }
-    return report | _advice(advice, asked, rates)
+    return report | _advice(advice, asked)
 
 
 def _bound_at(rows: Sequence[PilotRow], bar: float, tie: TieRule, numbers: ReviewRules) -> float:
@@ -260,7 +280,7 @@ def _bound_at(rows: Sequence[PilotRow], bar: float, tie: TieRule, numbers: Revie
     return estimate_gaps(count_cells(rows, bar, tie), numbers).least.lower
 
 
-def _advice(advice: Advice, asked: Question, rates: PassRates | None) -> dict[str, Any]:
+def _advice(advice: Advice, asked: Question) -> dict[str, Any]:
     from review.money import format_amount
 
     reasons = {}
@@ -269,8 +289,8 @@ def _advice(advice: Advice, asked: Question, rates: PassRates | None) -> dict[st
     if advice.b_coal is None:
         reasons["b_coal"] = (
             "unknown without pass rates"
-            if rates is None
-            else "infinite: without a bar that separates efforts, partners who shirk together lose nothing"
+            if advice.deviations is None
+            else "infinite or not shown: a pair that shirks loses nothing, or too little for a pilot to show"
         )
     check = advice.check
     return {
@@ -279,6 +299,10 @@ def _advice(advice: Advice, asked: Question, rates: PassRates | None) -> dict[st
         "b_ic": advice.b_ic,
         "bonus": None if advice.bonus_minor is None else format_amount(advice.bonus_minor, asked.currency),
         "b_coal": advice.b_coal,
+        "deviations": {
+            "one_shirks": advice.deviations and advice.deviations.one_shirks,
+            "both_shirk": advice.deviations and advice.deviations.both_shirk,
+        },
         "closing_audit_rate": advice.closing_audit_rate,
         "incentive_compatible": None if check is None else check.compatible,
         "incentive_reason": None if check is None else check.reason,
@@ -328,10 +352,11 @@ def _show_advice(report: dict[str, Any], console: Console) -> None:
             f"pay a bonus of at least {least} {report['currency']} (threshold {report['b_ic']:.4f}, "
             f"extra cost {report['delta_cost']:g}, gap {gap['min']:.4f})"
         )
-    together = report["b_coal"]
+    together, apart = report["b_coal"], report["deviations"]
     console.line(
-        "against two who shirk together: "
+        "against a pair that agrees to shirk: "
         + (report["reasons"]["b_coal"] if together is None else f"more than {together:.4f}")
+        + f" (one of them {_threshold(apart['one_shirks'])}, both {_threshold(apart['both_shirk'])})"
     )
     if report["closing_audit_rate"] is not None:
         console.line(f"audit rate at which the same bonus deters both: {report['closing_audit_rate']:.3f}")
@@ -350,6 +375,10 @@ def _show_advice(report: dict[str, Any], console: Console) -> None:
     if rows:
         console.table("bars", ["by", "bar", "gap there"], rows)
     console.line(f"source: {report['source']}; not proved: {', '.join(report['not_proved'])}")
+
+
+def _threshold(value: float | None) -> str:
+    return "no finite bonus" if value is None else f"{value:.4f}"
 
 
 def register(group: typer.Typer) -> None:

@@ -10,6 +10,7 @@ import typer
 from kina_build.cli import options
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
+from kina_build.cli.review_page import review_rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,15 @@ Against = Annotated[
     list[Path] | None,
     typer.Option("--against", help="An earlier statement or payment manifest; may be repeated."),
 ]
+Reviews = Annotated[
+    list[Path], typer.Option("--reviews", help="All reviews that the ledger was settled by; repeatable.")
+]
+Scores = Annotated[
+    list[Path] | None, typer.Option("--scores", help="Their scores, as `settle` had them; repeatable.")
+]
+Findings = Annotated[
+    list[Path] | None, typer.Option("--findings", help="All audit findings that it had; repeatable.")
+]
 Reviewer = Annotated[str | None, typer.Option("--reviewer", help="Only this reviewer's payee.")]
 Folder = Annotated[
     Path | None, typer.Option("--output", "-o", help="Folder for one Markdown statement a payee.")
@@ -29,16 +39,17 @@ Folder = Annotated[
 
 
 def verify(run: Run, ledger: LedgerFile, against: Against = None) -> None:
-    """Walk the ledger's chain of hashes and hold it against earlier statements.
+    """Walk the ledger's chain of hashes and hold it against its mark and earlier statements.
 
-    Without --against a changed line is seen, but not a rewritten or shortened ledger.
+    The mark beside the ledger shows a shortened one; statements and manifests show one that was
+    put back together with its mark.
     """
     from review.ledger import open_ledger
     from review.payments import read_payments
 
     anchors = _anchors(against or [])
-    with open_ledger(ledger) as book, run.console.progress("lines") as on_progress:
-        head = book.verify(anchors, on_progress)
+    with run.console.progress("lines") as on_progress, open_ledger(ledger, anchors, on_progress) as book:
+        head = book.head()
         payments = read_payments(book.entries("payment"))
         report = {
             "verified": True,
@@ -68,7 +79,39 @@ def _show_verified(report: dict[str, Any], console: Console) -> None:
     console.line(f"{report['lines']} lines, chain unbroken, {report['anchors']} earlier heads found in it")
     console.line(report["ledger_head"])
     if not report["anchors"]:
-        console.warn("without --against a shortened ledger cannot be noticed")
+        console.warn("without --against a ledger put back together with its mark cannot be noticed")
+
+
+def audit(
+    run: Run, *, ledger: LedgerFile, reviews: Reviews, scores: Scores = None, findings: Findings = None
+) -> None:
+    """Derive every sum of the ledger again from the files and the registered terms.
+
+    The code is another one than that of `kina review settle`. Leaves with exit code 1 and names
+    each line, sum or payment that does not follow.
+    """
+    from review.auditor import Files
+    from review.auditor import audit as audit_lines
+    from review.intake import read_findings, read_grades, read_reviews, settle_payees
+    from review.ledger import open_ledger
+
+    files = Files(
+        settle_payees(read_reviews(reviews).records),
+        read_grades(scores).records if scores else (),
+        read_findings(findings).records if findings else (),
+        review_rules(run.settings),
+    )
+    with open_ledger(ledger) as book:
+        faults = audit_lines(book.entries(), files)
+        report = {"lines": book.head().count, "faults": faults, "ledger_head": str(book.head())}
+    run.report(report, _show_audit, exit_code=1 if faults else 0)
+
+
+def _show_audit(report: dict[str, Any], console: Console) -> None:
+    for fault in report["faults"]:
+        console.line(fault)
+    found = f"{len(report['faults'])} that do not follow" if report["faults"] else "all follow from the files"
+    console.line(f"{report['lines']} lines, {found}")
 
 
 def show(run: Run, ledger: LedgerFile, limit: options.Limit = None) -> None:
@@ -174,13 +217,18 @@ def _show_statements(report: dict[str, Any], console: Console) -> None:
 def register(group: typer.Typer) -> None:
     """Add `ledger` and `statement` to `kina review`."""
     ledger = typer.Typer(
-        name="ledger", help="Verify and list the ledger.", no_args_is_help=True, rich_markup_mode=None
+        name="ledger", help="Verify, audit and list the ledger.", no_args_is_help=True, rich_markup_mode=None
     )
     command(
         ledger,
         "verify",
         example="kina review ledger verify --ledger pay.db --against payments.csv.manifest.json",
     )(verify)
+    command(
+        ledger,
+        "audit",
+        example="kina review ledger audit --ledger pay.db --reviews reviews.csv --scores scores.csv",
+    )(audit)
     command(ledger, "show", example="kina review ledger show --ledger pay.db")(show)
     group.add_typer(ledger)
     command(group, "statement", example="kina review statement --ledger pay.db -o statements")(statement)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,28 +11,38 @@ import typer
 from kina_build.cli import options
 from kina_build.cli.command import Run, Stage, command
 from kina_build.cli.console import Console
-from kina_build.cli.review_page import review_rules
+from kina_build.cli.review_page import read_instant, review_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
+    from review.chain import Head
     from review.ledger import Ledger
     from review.payees import Account, PayeeBook
-    from review.payments import Plan
+    from review.payments import Limits, Plan
     from review.providers import Provider as ProviderName
-    from review.records import Payment
+    from review.records import Step
 
 LedgerFile = Annotated[Path, typer.Option("--ledger", help="Ledger that `kina review settle` posts to.")]
 Provider = Annotated[
     Literal["prolific", "mturk", "csv"], typer.Option("--provider", help="Whose payment file to write.")
 ]
 Payees = Annotated[
-    Path | None,
-    typer.Option("--payees", help="Accounts at the provider: payee_id, account, assignment_id (MTurk)."),
+    list[Path] | None,
+    typer.Option(
+        "--payees", help="Accounts at the provider: payee_id, account, assignment_id (MTurk); repeatable."
+    ),
 ]
 Limit = Annotated[str | None, typer.Option("--cap", help="Most that one payee may get in the period.")]
 PaidBeforeFile = Annotated[
     Path | None, typer.Option("--paid-before", help="Had in the period already: payee_id, amount.")
+]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since", help="Begin of the period of --cap (UTC); else all that the ledger ever paid counts."
+    ),
 ]
 PaymentFile = Annotated[Path, typer.Option("--output", "-o", help="Payment file; with a number if several.")]
 Batch = Annotated[str, typer.Option("--batch", help="Batch of payments, such as b0001.")]
@@ -45,6 +56,12 @@ State = Annotated[
 ProviderList = Annotated[
     Path, typer.Option("--provider-list", help="The provider's list of this batch: payee_id, amount, status.")
 ]
+PaymentId = Annotated[str, typer.Option("--payment", help="A payment, such as b0001-00001.")]
+PaidAmount = Annotated[str, typer.Option("--paid", help="What it really paid in all, such as 11.49.")]
+Why = Annotated[str, typer.Option("--reason", help="Why the amount differs.")]
+By = Annotated[str, typer.Option("--by", help="Who books it.")]
+ApprovedBy = Annotated[str, typer.Option("--approved-by", help="The second person who stands by it.")]
+TransactionId = Annotated[str, typer.Option("--transaction", help="The provider's id of the transfer.")]
 Complete = Annotated[
     bool, typer.Option("--complete", help="The list is final: what is not on it was not paid.")
 ]
@@ -59,36 +76,34 @@ def plan(
     payees: Payees = None,
     cap: Limit = None,
     paid_before: PaidBeforeFile = None,
+    since: Since = None,
     dry_run: options.DryRun = False,
 ) -> None:
     """Plan the payment of all that is owed and write the provider's file.
 
-    Run again before anything was sent, it writes the same file. While a batch is in
-    flight or unknown nothing new is planned: reconcile it first.
+    Run again before anything was sent, it writes the same file. A payee whose payment is in
+    flight or unknown waits until it is reconciled; the others are planned.
     """
     from kina_build.jsonl import write_text
     from review.ledger import open_ledger
-    from review.money import parse_amount
-    from review.payees import book_path, read_book
+    from review.payees import read_book
     from review.payments import next_plan, plan_into
 
     size = review_rules(run.settings).per_request
-    read = [ledger, book_path(ledger), *(path for path in (payees, paid_before) if path)]
+    read = _read(ledger, *(payees or ()), *([paid_before] if paid_before else []))
     _stage(run, [output], read)
-    with open_ledger(ledger) as money:
-        book = read_book(book_path(ledger))
-        limits: dict[str, Any] = {
-            "limit_minor": None if cap is None else parse_amount(cap, money.currency),
-            "paid_before": _paid_before(paid_before, book, money.currency),
-        }
+    with open_ledger(ledger, _seen_before(output, ledger)) as money:
+        book = read_book(read[1])
+        limits = _limits(money, book, cap, paid_before, since)
         # the file is made before anything is planned: what no provider takes is never planned
-        batch = next_plan(money, book.payees, **limits)
-        accounts = _accounts(book, money, batch.payments, payees)
+        batch = next_plan(money, book.payees, limits)
+        accounts = _accounts(book, money, batch, provider, payees)
         texts = _texts(money, batch, accounts, provider, size)
         stage = _stage(run, _names(output, len(texts)), read)
         if not dry_run and batch.payments:
-            batch = plan_into(money, book.payees, **limits)
-            texts = _texts(money, batch, _accounts(book, money, batch.payments, payees), provider, size)
+            steps = _steps(money, read[1], accounts, provider, limits)
+            batch = plan_into(money, book.payees, limits, steps)
+            texts = _texts(money, batch, accounts, provider, size)
         report = _plan_report(money, batch, accounts, _names(output, len(texts)))
     if dry_run or not texts:
         run.report(report | {"dry_run": dry_run}, _show_plan)
@@ -96,6 +111,76 @@ def plan(
     for path, text in zip(stage.job.outputs, texts, strict=True):
         write_text(path, text, private=True)
     stage.finish(report | {"dry_run": False}, private=True)
+
+
+def _read(ledger: Path, *more: Path) -> list[Path]:
+    """List what no output may be: the ledger, the private files beside it, and other inputs."""
+    from review.payees import book_path
+    from review.seal import key_path, mark_path
+
+    return [ledger, book_path(ledger), key_path(ledger), mark_path(ledger), *more]
+
+
+def _seen_before(output: Path, ledger: Path) -> list[Head]:
+    """Return the heads that manifests of this ledger's earlier payment files saw."""
+    from kina_build.errors import InputError
+    from kina_build.jsonl import canonical, read_document
+    from kina_build.manifest import Manifest, sidecar
+    from review.chain import find_anchors
+
+    found: list[Head] = []
+    for path in (sidecar(output), sidecar(_names(output, 2)[0])):
+        if not path.is_file():
+            continue
+        try:
+            past = read_document(path, Manifest)
+        except InputError:
+            continue  # not ours: the check of places says so
+        if past.params.get("ledger") == ledger.name:
+            found += find_anchors(canonical(past.report))
+    return found
+
+
+def _limits(
+    money: Ledger, book: PayeeBook, cap: str | None, paid_before: Path | None, since: str | None
+) -> Limits:
+    from review.money import parse_pay
+    from review.payments import Limits
+
+    return Limits(
+        cap_minor=None if cap is None else parse_pay(cap, money.currency, "--cap"),
+        paid_before=_paid_before(paid_before, book, money.currency),
+        since="" if since is None else _moment(since),
+    )
+
+
+def _moment(text: str) -> str:
+    return _written(read_instant(text, "--since"))
+
+
+def _written(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _steps(
+    money: Ledger, book_file: Path, accounts: Mapping[str, Account], provider: str, limits: Limits
+) -> dict[str, Step]:
+    """Keep the accounts in the payee book, and return what each payment is planned with."""
+    from datetime import UTC, datetime
+
+    from review.payees import read_book, write_book
+    from review.records import Step
+
+    with money.writing():
+        known = read_book(book_file)
+        book = known.with_accounts(accounts.values())
+        if book != known:
+            write_book(book_file, book)
+    at = _written(datetime.now(UTC))
+    return {
+        ref: Step(provider=provider, account=book.account_ref(account), at=at, cap_minor=limits.cap_minor)
+        for ref, account in accounts.items()
+    }
 
 
 def _stage(run: Run, files: Sequence[Path], read: Sequence[Path]) -> Stage:
@@ -136,26 +221,42 @@ def _texts(
 
 
 def _accounts(
-    book: PayeeBook, money: Ledger, payments: Iterable[Payment], path: Path | None
+    book: PayeeBook, money: Ledger, batch: Plan, provider: str, paths: list[Path] | None
 ) -> dict[str, Account]:
-    from kina_build.tables import read_typed
-    from review.payees import Account, check_book, match_accounts
+    from kina_build.errors import Refusal
+    from review.payees import check_book, check_kept, payment_accounts
 
     check_book(book, money.key_check)
-    listed = read_typed(path, Account) if path else []
-    return match_accounts(book, [payment.payee_ref for payment in payments], listed)
+    listed = _listed(paths)
+    accounts = payment_accounts(book, batch.payments, listed)
+    others = {payment.planned.provider for payment in batch.payments} - {"", provider}
+    if others:
+        raise Refusal(
+            f"batch {batch.batch} was planned for {others.pop()}, not {provider}",
+            hint="two files of a batch would pay twice: cancel it if its file was never sent, and plan anew",
+        )
+    check_kept(accounts.values(), listed)
+    return accounts
 
 
-def _paid_before(path: Path | None, book: PayeeBook, currency: str) -> dict[str, int] | None:
+def _listed(paths: list[Path] | None) -> list[Account]:
     from kina_build.tables import read_typed
-    from review.money import parse_amount
+    from review.payees import Account
+
+    return read_typed(paths, Account) if paths else []
+
+
+def _paid_before(path: Path | None, book: PayeeBook, currency: str) -> dict[str, int]:
+    from collections import Counter
+
+    from kina_build.tables import read_typed
+    from review.money import parse_pay
     from review.payees import PaidBefore
 
-    if path is None:
-        return None
-    return {
-        book.ref(row.payee_id): parse_amount(row.amount, currency) for row in read_typed(path, PaidBefore)
-    }
+    had: Counter[str] = Counter()
+    for row in read_typed(path, PaidBefore) if path else ():
+        had[book.ref(row.payee_id)] += parse_pay(row.amount, currency, "an amount in --paid-before")
+    return dict(had)
 
 
 def _plan_report(
@@ -206,11 +307,14 @@ def _show_plan(report: dict[str, Any], console: Console) -> None:
 
 def mark(run: Run, ledger: LedgerFile, batch: Batch, state: State) -> None:
     """Say what happened to a batch: in flight, unknown, or cancelled before it was sent."""
+    from datetime import UTC, datetime
+
     from review.ledger import open_ledger
     from review.payments import move_batch
+    from review.records import Step
 
     with open_ledger(ledger) as money:
-        moved = move_batch(money, batch, state)
+        moved = move_batch(money, batch, state, Step(at=_written(datetime.now(UTC))))
         report = {"batch": batch, "moved": len(moved), "state": state, "ledger_head": str(money.head())}
     run.report(report, _show_moved)
 
@@ -234,21 +338,38 @@ def reconcile(
     Leaves with exit code 1 when a person must look: amounts differ, somebody was paid
     twice, or an id is unknown.
     """
+    from kina_build.rows.source import open_source
     from kina_build.tables import read_typed
     from review.ledger import open_ledger
-    from review.payees import book_path, read_book
-    from review.payments import UNDER_WAY, batch_payments, move
-    from review.reconcile import ProviderRow
+    from review.payees import book_path, check_book, other_names, payment_accounts, read_book
+    from review.payments import UNDER_WAY, batch_payments, move, read_payments
+    from review.reconcile import Proof, ProviderRow
     from review.reconcile import reconcile as settle_list
 
     rows = read_typed(provider_list, ProviderRow)
     with open_ledger(ledger) as money:
         book = read_book(book_path(ledger))
+        check_book(book, money.key_check)
         payments = batch_payments(money, batch)
-        accounts = {ref: one.account for ref, one in _accounts(book, money, payments, payees).items()}
-        result = settle_list(payments, accounts, rows, money.currency, complete=complete)
-        if not dry_run:
-            move(money, result.states)
+        accounts = payment_accounts(book, payments, _listed(payees))
+        names = other_names(book, accounts, _listed(payees))
+        rows = [
+            row.model_copy(update={"payee_id": names.get(row.payee_id.strip(), row.payee_id)}) for row in rows
+        ]
+        booked = {
+            transaction: payment.payment_id
+            for payment in read_payments(money.entries("payment")).values()
+            for transaction in payment.transactions
+        }
+        proof = Proof(
+            money.currency,
+            complete=complete,
+            booked=booked,
+            list_sha256=hashlib.sha256(open_source(provider_list).data).hexdigest(),
+        )
+        result = settle_list(payments, {ref: one.account for ref, one in accounts.items()}, rows, proof)
+        if not dry_run and result.states:
+            move(money, result.states, result.steps)
         report = {
             "batch": batch,
             "states": result.states,
@@ -270,13 +391,62 @@ def _show_reconciled(report: dict[str, Any], console: Console) -> None:
     console.line(f"batch {report['batch']}: {settled}, {len(report['open'])} still open")
     for problem in report["problems"]:
         console.line(f"look at: {problem}")
+    if report["problems"]:
+        console.line(
+            "nothing of the list was applied: mend it, or book what differs by `kina review pay adjust`"
+        )
+
+
+def adjust(
+    run: Run,
+    *,
+    ledger: LedgerFile,
+    payment: PaymentId,
+    paid: PaidAmount,
+    reason: Why,
+    by: By,
+    approved_by: ApprovedBy,
+    transaction: TransactionId = "",
+) -> None:
+    """Book what a payment really paid: too much, too little, in parts, or together with another.
+
+    The difference is owed, or carried as overpaid. It stands in the ledger with its reason and
+    the names of two persons.
+    """
+    from review.ledger import open_ledger
+    from review.money import format_amount, parse_pay
+    from review.payments import adjust as book_amount
+    from review.payments import paid_out
+    from review.records import Step
+
+    step = Step(why=reason, by=by, approved_by=approved_by, transaction=transaction)
+    with open_ledger(ledger) as money:
+        amount = parse_pay(paid, money.currency, "--paid")
+        done = book_amount(money, payment, amount, step)
+        report = {
+            "payment": payment,
+            "state": done.state,
+            "planned": format_amount(done.amount_minor, money.currency),
+            "paid": format_amount(paid_out(done), money.currency),
+            "currency": money.currency,
+            "ledger_head": str(money.head()),
+        }
+    run.report(report, _show_adjusted)
+
+
+def _show_adjusted(report: dict[str, Any], console: Console) -> None:
+    console.line(
+        f"payment {report['payment']}: {report['paid']} {report['currency']} paid, "
+        f"{report['planned']} planned"
+    )
 
 
 def status(run: Run, ledger: LedgerFile) -> None:
     """Show what is owed, and the state of every batch."""
+    from review.holds import held_payees
     from review.ledger import open_ledger
     from review.money import format_amount
-    from review.payments import read_payments, sum_states
+    from review.payments import UNDER_WAY, read_payments, sum_states
 
     with open_ledger(ledger) as money:
         payments = read_payments(money.entries("payment"))
@@ -294,6 +464,16 @@ def status(run: Run, ledger: LedgerFile) -> None:
                 }
                 for (batch, state), (count, sum_) in sum_states(payments.values()).items()
             ],
+            "held": len(held_payees(money)),
+            "under_way": [
+                {
+                    "payment_id": payment.payment_id,
+                    "state": payment.state,
+                    "amount": format_amount(payment.amount_minor, money.currency),
+                }
+                for payment in payments.values()
+                if payment.state in UNDER_WAY
+            ],
             "ledger_head": str(money.head()),
         }
     run.report(report, _show_status)
@@ -301,6 +481,10 @@ def status(run: Run, ledger: LedgerFile) -> None:
 
 def _show_status(report: dict[str, Any], console: Console) -> None:
     console.line(f"owed {report['owed']} {report['currency']}, overpaid {report['overpaid']}")
+    if report["held"]:
+        console.line(
+            f"held: {report['held']} payees, whose evidence was contradicted in a `settle` that stopped"
+        )
     rows = [[x["batch"], x["state"], x["payments"], x["amount"]] for x in report["batches"]]
     console.table("batches", ["batch", "state", "payments", "amount"], rows)
 
@@ -316,5 +500,11 @@ def register(group: typer.Typer) -> None:
     command(
         pay, "reconcile", example=f"kina review pay reconcile {at} --batch b0001 --provider-list list.csv"
     )(reconcile)
+    command(
+        pay,
+        "adjust",
+        example=f"kina review pay adjust {at} --payment b0001-00001 --paid 11.49 --reason 'fee taken off' "
+        "--by ann --approved-by bob",
+    )(adjust)
     command(pay, "status", example=f"kina review pay status {at}")(status)
     group.add_typer(pay)

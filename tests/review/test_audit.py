@@ -3,16 +3,20 @@ from __future__ import annotations
 import hashlib
 import hmac
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.errors import InputError, Refusal
-from review.audit import approved_items, check_findings, commit, draw, flaw_rate
+from review.audit import approved_items, check_findings, commit, commit_all, draw, flaw_rate
+from review.draws import read_draws, register_draw, undrawn
+from review.ledger import open_ledger
+from review.posting import post_to
 from review.records import Decision, Finding, Flaw
 from review.strikes import judge, judge_all
-from tests.review.stories import review
+from tests.review.stories import review, settled
 
 SEED = "correct horse battery staple"
 
@@ -87,3 +91,40 @@ def test_who_named_the_flaw_does_not_fail_with_the_item() -> None:
     rows = [review("A", "18"), review("B", "15", flaws=(Flaw(kind="wrong_groundtruth"),))]
     found = [Finding(item_id="it-1", flawed=True, flaw="wrong_groundtruth")]
     assert {r.reviewer_id: r.failed for r in judge_all(rows, found)} == {"A": 1, "B": 0}
+
+
+# --- what is committed to, and drawn once -------------------------------------------------
+
+BATCH = [f"it-{n}" for n in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("rate", "batch"),
+    [(Decimal("0.2"), BATCH), (Decimal("0.5"), BATCH[:-1]), (Decimal("0.5"), [*BATCH, "x"])],
+)
+def test_a_commitment_to_all_holds_rate_and_list(rate: Decimal, batch: list[str]) -> None:
+    made = commit_all(SEED, Decimal("0.5"), BATCH)
+    assert len(draw(BATCH[:4], SEED, Decimal("0.50"), made, BATCH[::-1]).item_ids) == 2
+    with pytest.raises(Refusal, match="not what was committed to"):
+        draw(BATCH[:4], SEED, rate, made, batch)
+    with pytest.raises(InputError, match="--items|covers the items"):
+        draw(BATCH[:4], SEED, Decimal("0.5"), made)
+    with pytest.raises(Refusal, match="not of the batch"):
+        draw(["y"], SEED, Decimal("0.5"), made, BATCH)
+
+
+def test_a_second_draw_is_refused_and_findings_stay_within_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "pay.db"
+    post_to(path, settled(review("A", "18"), review("B", "15")))
+    first = draw(BATCH, SEED, Decimal("0.2"), commit(SEED))
+    register_draw(path, first)
+    register_draw(path, first)
+    with open_ledger(path) as ledger:
+        assert read_draws(ledger) == [first]
+    with pytest.raises(Refusal, match="was made under this commitment"):
+        register_draw(path, draw(BATCH, SEED, Decimal("0.3"), commit(SEED)))
+    drawn, other = first.item_ids[0], next(i for i in BATCH if i not in first.item_ids)
+    assert undrawn([first], [Finding(item_id=drawn, flawed=True)]) == []
+    with pytest.raises(Refusal, match="was not drawn"):
+        undrawn([first], [Finding(item_id=other, flawed=True)])
+    assert undrawn([], [Finding(item_id=other, flawed=True)]) == [other]

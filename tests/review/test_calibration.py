@@ -15,42 +15,55 @@ from kina_build.errors import InputError, Refusal
 from review.advice import Question, advise
 from review.bars import pilot_bars
 from review.bonus import (
+    Deviations,
     Watch,
     bonus_for_gain,
     bonus_for_rate,
     check_bonus,
     closing_audit_rate,
     collusion_bonus,
+    drops_of,
     flat_rate,
     least_bonus,
 )
 from review.calibration import NormalScores, PassRates, normal_bars, normal_gaps, normal_pass_rates
-from review.gaps import Cells, check_gaps, count_cells, estimate_gaps, planned_size, size_for
+from review.gaps import Cells, check_gaps, count_cells, estimate_gaps, pass_drops, planned_size, size_for
 from review.money import least_above
 from review.pilot import PilotRow, extra_cost, split_pilot
 from review.rubric import ReviewRules
 
 GOLDEN = [
-    (-math.inf, 0.260250, 0.260250, 1, 1, 1, 3.8425, None),
-    (0, 0.334662, 0.276404, 0.7500, 0.9207, 0.9748, 3.6179, 8.8957),
-    (0.5, 0.358245, 0.284930, 0.5219, 0.7867, 0.9048, 3.5096, 5.2230),
-    (1, 0.325190, 0.266932, 0.2921, 0.5793, 0.7500, 3.7463, 4.3681),
-    (1.5, 0.236081, 0.206864, 0.1292, 0.3547, 0.5219, 4.8341, 5.0926),
-    (2, 0.134724, 0.125489, 0.0450, 0.1778, 0.2921, 7.9688, 8.0920),
+    (-math.inf, 0.260250, 0.260250, 1, 1, 1, 3.8425, None, None),
+    (0, 0.334662, 0.276404, 0.7500, 0.9207, 0.9748, 3.6179, 18.4651, 8.8957),
+    (0.5, 0.358245, 0.284930, 0.5219, 0.7867, 0.9048, 3.5096, 8.4641, 5.2230),
+    (1, 0.325190, 0.266932, 0.2921, 0.5793, 0.7500, 3.7463, 5.8592, 4.3681),
+    (1.5, 0.236081, 0.206864, 0.1292, 0.3547, 0.5219, 4.8341, 5.9827, 5.0926),
+    (2, 0.134724, 0.125489, 0.0450, 0.1778, 0.2921, 7.9688, 8.7456, 8.0920),
 ]
 
 
-@pytest.mark.parametrize(("bar", "low", "high", "ll", "hl", "hh", "b_ic", "b_coal"), GOLDEN)
+@pytest.mark.parametrize(("bar", "low", "high", "ll", "hl", "hh", "b_ic", "one", "both"), GOLDEN)
 def test_the_normal_scenario(
-    bar: float, low: float, high: float, ll: float, hl: float, hh: float, b_ic: float, b_coal: float | None
+    bar: float,
+    low: float,
+    high: float,
+    ll: float,
+    hl: float,
+    hh: float,
+    b_ic: float,
+    one: float | None,
+    both: float | None,
 ) -> None:
     scores = NormalScores(0, 1, 1, bar)
     gaps, rates = normal_gaps(scores), normal_pass_rates(scores)
     assert (gaps.low, gaps.high) == pytest.approx((low, high), abs=1e-5)
     assert (rates.ll, rates.hl, rates.hh) == pytest.approx((ll, hl, hh), abs=6e-5)
-    advice = advise(Fraction(gaps.least), rates, Question(delta_cost=Fraction(1), currency="USD"))
+    advice = advise(Fraction(gaps.least), drops_of(rates), Question(delta_cost=Fraction(1), currency="USD"))
     assert advice.b_ic == pytest.approx(b_ic, abs=6e-5)
-    assert advice.b_coal == (None if b_coal is None else pytest.approx(b_coal, abs=6e-5))
+    assert advice.deviations is not None
+    found = (advice.deviations.one_shirks, advice.deviations.both_shirk, advice.b_coal)
+    wanted = (one, both, one)  # without audits it is always one alone who is hardest to deter
+    assert found == tuple(None if x is None else pytest.approx(x, abs=6e-5) for x in wanted)
 
 
 @pytest.mark.parametrize(
@@ -100,16 +113,52 @@ def test_a_spread_must_be_positive(sd: float) -> None:
 
 
 def test_audits_close_what_collusion_opens() -> None:
-    rates = PassRates(ll=0.5, hl=0.8, hh=0.9)
-    watch = Watch(audit_rate=0.1, penalty=5, flagged_ll=0.6, flagged_hh=0.1)
-    assert collusion_bonus(1, rates) == pytest.approx(5)
-    assert collusion_bonus(1, rates, watch) == pytest.approx((2 - 0.5) / 0.4)
-    rate = closing_audit_rate(1, 4.0, rates, watch)
-    assert rate == pytest.approx(0.08)
-    with_rate = Watch(rate or 0, 5, 0.6, 0.1)
-    assert collusion_bonus(1, rates, with_rate) == pytest.approx(4.0)
-    assert closing_audit_rate(1, 0.0, rates, Watch(penalty=0.1, flagged_ll=0.6)) is None
-    assert collusion_bonus(1, rates, Watch(1, 100, 1, 0)) == 0
+    drops = drops_of(PassRates(ll=0.5, hl=0.8, hh=0.9))
+    watch = Watch(audit_rate=0.1, penalty=5, flagged_ll=0.6, flagged_hh=0.1, flagged_hl=0.3)
+    assert collusion_bonus(1, drops) == Deviations(pytest.approx(10), pytest.approx(5))
+    audited = collusion_bonus(1, drops, watch)
+    assert audited == Deviations(pytest.approx((1 - 0.1 * 5 * 0.4) / 0.1), pytest.approx((2 - 0.5) / 0.4))
+    rate = closing_audit_rate(1, 4.0, drops, watch)
+    assert rate == pytest.approx(0.3)  # one alone: 1 - 4 * .1 = .6 is open, and audits weigh 5 * .4
+    closed = collusion_bonus(1, drops, Watch(rate or 0, 5, 0.6, 0.1, 0.3))
+    assert closed.worst == pytest.approx(4.0)
+    assert closing_audit_rate(1, 0.0, drops, Watch(penalty=0.1, flagged_ll=0.6)) is None
+    assert collusion_bonus(1, drops, Watch(1, 100, 1, 0, 1)).worst == 0
+
+
+def test_with_audits_either_deviation_can_be_the_harder_one() -> None:
+    drops = drops_of(PassRates(ll=0.5, hl=0.6, hh=0.9))
+    strict = Watch(audit_rate=1, penalty=1, flagged_ll=0.2, flagged_hl=0.45)
+    found = collusion_bonus(1, drops, strict)
+    assert found.one_shirks is not None
+    assert found.worst == found.both_shirk == pytest.approx((2 - 0.4) / 0.4)
+    assert found.one_shirks < found.both_shirk
+
+
+def test_audits_without_a_rate_for_mixed_pairs_do_nothing_against_one_shirker() -> None:
+    drops = drops_of(PassRates(ll=0.5, hl=0.8, hh=0.9))
+    watched = collusion_bonus(1, drops, Watch(0.5, 10, 0.9, 0.1))
+    assert watched.one_shirks == collusion_bonus(1, drops).one_shirks
+
+
+def wilson(count: int, n: int = 100, z: float = 1.959963984540054) -> tuple[float, float, float]:
+    p = count / n
+    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return p, middle - half, middle + half
+
+
+def test_a_pilots_drops_hold_together_and_refuse_where_nothing_is_shown() -> None:
+    cells = Cells(hh=100, hh_paid=96, ll=100, ll_paid=43, mixed=100, high_wins=79, low_wins=9)
+    drops = pass_drops(cells)
+    # Newcombe's method 10 written out; 1 - .05 / 2 for each of the two bounds
+    (h, low_h, _), (m, _, high_m), (b, _, high_b) = wilson(96), wilson(88), wilson(43)
+    wanted = (h - m - math.hypot(h - low_h, high_m - m), h - b - math.hypot(h - low_h, high_b - b))
+    assert (drops.one_shirks, drops.both_shirk) == pytest.approx(wanted, abs=1e-9)
+    assert 0 < drops.one_shirks < drops.both_shirk
+    small = pass_drops(Cells(hh=30, hh_paid=29, ll=30, ll_paid=13, mixed=30, high_wins=24, low_wins=3))
+    assert small.one_shirks < 0
+    assert collusion_bonus(1, small).worst is None
 
 
 def test_the_closed_forms_of_corollary_1() -> None:

@@ -126,6 +126,11 @@ def test_a_rewritten_ledger_is_refused_against_an_earlier_statement(kina: Kina, 
     assert kina(*SETTLE, "--ledger", "pay.db").exit_code == 0
     assert kina("review", "statement", "--ledger", "pay.db", "-o", "statements").exit_code == 0
     (desk / "pay.db").unlink()
+    lost = kina(*SETTLE, "--ledger", "pay.db")
+    assert lost.exit_code == 1
+    assert "it was lost or moved" in lost.stderr
+    (desk / "pay.db.key").unlink()
+    (desk / "pay.db.mark").unlink()
     other = [word.replace("5.00", "4.00") for word in SETTLE]
     assert kina(*other, "--ledger", "pay.db").exit_code == 0
     statement = next((desk / "statements").iterdir())
@@ -199,7 +204,7 @@ def test_calibrate_keeps_its_interface(kina: Kina) -> None:
     report = document(kina(*CALIBRATE, "--bar", "1", "--json"))
     assert report["delta_p"] == pytest.approx({"L": 0.325190, "H": 0.266932, "min": 0.266932}, abs=1e-5)
     assert report["alpha"] == pytest.approx({"LL": 0.2921, "HL": 0.5793, "HH": 0.7500}, abs=6e-5)
-    assert (report["b_ic"], report["b_coal"]) == pytest.approx((3.7463, 4.3681), abs=6e-5)
+    assert (report["b_ic"], report["b_coal"]) == pytest.approx((3.7463, 5.8592), abs=6e-5)
 
 
 def test_calibrate_without_a_bar_says_that_no_bonus_deters_collusion(kina: Kina) -> None:
@@ -371,10 +376,52 @@ def test_a_reconciliation_that_a_person_must_look_at_is_exit_1(kina: Kina, desk:
     assert "unknown_payee_or_duplicate" in result.stdout
 
 
-def test_a_review_missing_from_its_item_is_warned_about(kina: Kina, desk: Path) -> None:
+def test_a_review_missing_from_its_item_stops_the_run_until_it_is_allowed(kina: Kina, desk: Path) -> None:
     assert kina(*SETTLE, "--ledger", "pay.db").exit_code == 0
     rows = [row for row in REVIEWS.splitlines() if "it-1,bob" not in row]
     (desk / "reviews.csv").write_text("\n".join(rows), encoding="utf-8")
     (desk / "scores.csv").write_text("item_id,reviewer_id,review_score\nit-1,ann,18\n", encoding="utf-8")
-    result = kina(*SETTLE, "--ledger", "pay.db")
+    stopped = kina(*SETTLE, "--ledger", "pay.db")
+    assert stopped.exit_code == 1
+    assert "the review by 'bob' of 2026-03-01T11:00:00+00:00 is missing" in stopped.stderr
+    result = kina(*SETTLE, "--ledger", "pay.db", "--allow-corrections", "bob withdrew")
     assert "payables are taken back" in result.stderr
+    lines = document(kina("review", "ledger", "show", "--ledger", "pay.db", "--json"))["lines"]
+    assert "bob withdrew" in next(line["reason"] for line in lines if line["kind"] == "correction")
+
+
+def test_a_batch_file_holds_the_options_once(kina: Kina, desk: Path) -> None:
+    (desk / "batch.toml").write_text(
+        'reviews = "reviews.csv"\nscores = ["scores.csv"]\nbase = "2.00"\nbonus = 5.00\ncurrency = "USD"\n'
+        'bar = 14\ntie = "split"\nseed = 42\ndeadline = 2026-03-02T00:00:00Z\nledger = "pay.db"\n'
+    )
+    first = document(kina("review", "settle", "--batch", "batch.toml", "--json"))
+    assert (len(first["posted"]), first["terms"]["deadline"]) == (11, "2026-03-02T00:00:00+00:00")
+    assert document(kina(*SETTLE, "--ledger", "pay.db", "--json"))["posted"] == []
+    clash = kina("review", "settle", "--batch", "batch.toml", "--bonus", "6.00")
+    assert (clash.exit_code, "batch.toml already says what --bonus" in clash.stderr) == (2, True)
+    (desk / "batch.toml").write_text('reviws = "reviews.csv"\n')
+    unknown = kina("review", "settle", "--batch", "batch.toml")
+    assert (unknown.exit_code, "batch.toml: reviws" in unknown.stderr) == (2, True)
+    assert kina("review", "settle").exit_code == 2
+
+
+def test_the_audit_of_a_settled_ledger_finds_nothing_until_a_file_differs(kina: Kina, desk: Path) -> None:
+    assert kina(*SETTLE, "--ledger", "pay.db", "--deadline", "2026-03-02T00:00:00Z").exit_code == 0
+    line = ("review", "ledger", "audit", "--ledger", "pay.db", "--reviews", "reviews.csv", "--scores")
+    assert "all follow" in kina(*line, "scores.csv").stdout
+    (desk / "other.csv").write_text(SCORES.replace("bob,15", "bob,19"))
+    differs = kina(*line, "other.csv")
+    assert differs.exit_code == 1
+    assert (
+        "bonus of 'bob' on item 'it-1', round '1' is 0 minor units, and the files give 500" in differs.stdout
+    )
+
+
+def test_an_adjustment_is_booked_from_the_command_line(kina: Kina, desk: Path) -> None:
+    assert kina(*SETTLE, "--ledger", "pay.db").exit_code == 0
+    assert kina("review", "pay", "plan", "--ledger", "pay.db", "-o", "p.csv").exit_code == 0
+    line = "review pay adjust --ledger pay.db --payment b0001-00001 --paid 11.00 --reason fee --by ann"
+    assert kina(*shlex.split(line), "--approved-by", "Ann").exit_code == 2
+    done = kina(*shlex.split(line), "--approved-by", "bob")
+    assert "11.00 USD paid" in done.stdout

@@ -155,7 +155,7 @@ def test_two_processes_settling_at_once_post_every_line_once(nursery: Nursery, t
     assert [nursery.wait(worker) for worker in workers] == [0, 0]
     assert balance(path) == (300 * 900, 0)
     with open_ledger(path) as ledger:
-        assert ledger.head().count == 1 + 300 * 4
+        assert ledger.head().count == 1 + 300 * 5
 
 
 def test_two_processes_planning_at_once_plan_one_batch(nursery: Nursery, tmp_path: Path) -> None:

@@ -4,17 +4,19 @@ import random
 import re
 import shutil
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kina_build.errors import InputError, Refusal
-from review.chain import Head, find_anchors
-from review.ledger import COLUMNS, Ledger, create_ledger, open_ledger
-from review.payees import book_path, read_book
+from kina_build.jsonl import canonical
+from review.chain import Head, chain, find_anchors
+from review.ledger import COLUMNS, OLDER_FORMAT, SCHEMA, Ledger, create_ledger, open_ledger
+from review.payees import PayeeBook, book_path, read_book, write_book
 from review.posting import post_to, preview
+from review.seal import key_path, mark_path
 from tests.review.stories import review, rule, settled
 
 REST = ", ".join(COLUMNS[1:])
@@ -64,32 +66,129 @@ def test_a_change_of_any_field_is_seen(paid: Path, tmp_path: Path, column: str) 
         count = ledger.head().count
     for seq in (1, count // 2, count):
         copy = tmp_path / f"copy-{seq}.db"
-        shutil.copy(paid, copy)
+        copy_ledger(paid, copy)
         with Unguarded(copy) as connection:
             (before,) = connection.execute(f"SELECT {column} FROM entries WHERE seq = ?", (seq,)).fetchone()
             after = before + 1000 if isinstance(before, int) else before + "x"
             connection.execute(f"UPDATE entries SET {column} = ? WHERE seq = ?", (after, seq))
-        with open_ledger(copy) as ledger, pytest.raises(Refusal, match="changed|taken out"):
-            ledger.verify()
+        with pytest.raises(Refusal, match="changed|taken out"):
+            open_ledger(copy)
         copy.unlink()
 
 
 def test_a_line_taken_out_or_put_elsewhere_is_seen(paid: Path) -> None:
     with Unguarded(paid) as connection:
         connection.execute("DELETE FROM entries WHERE seq = 3")
-    with open_ledger(paid) as ledger, pytest.raises(Refusal, match="line 3"):
-        ledger.verify()
+    with pytest.raises(Refusal, match="line 3"):
+        open_ledger(paid)
 
 
-def test_a_cut_tail_is_seen_only_with_an_anchor(paid: Path) -> None:
+@pytest.mark.parametrize("lines", [1, 2, 7])
+def test_a_cut_tail_is_seen_by_the_mark(paid: Path, lines: int) -> None:
     with open_ledger(paid) as ledger:
         head = ledger.head()
     with Unguarded(paid) as connection:
-        connection.execute("DELETE FROM entries WHERE seq > 4")
+        connection.execute("DELETE FROM entries WHERE seq > ?", (head.count - lines,))
+    with pytest.raises(Refusal, match=f"{head.count - lines} lines, but its mark .* saw {head.count}"):
+        open_ledger(paid)
+
+
+def test_an_older_copy_in_its_place_is_seen(paid: Path, tmp_path: Path) -> None:
+    copy_ledger(paid, tmp_path / "old.db")
+    post_to(paid, settled(review("A", "18", item="it-9"), review("B", "15", item="it-9")))
     with open_ledger(paid) as ledger:
-        assert ledger.verify().count == 4
-        with pytest.raises(Refusal, match="the end was cut"):
-            ledger.verify([head])
+        head = ledger.head()
+    shutil.copy(tmp_path / "old.db", paid)
+    with pytest.raises(Refusal, match="older copy"):
+        open_ledger(paid)
+    shutil.copy(mark_path(tmp_path / "old.db"), mark_path(paid))  # with its mark only a manifest tells
+    with pytest.raises(Refusal, match="an earlier statement saw"):
+        open_ledger(paid, [head])
+
+
+def test_a_mark_that_is_gone_is_asked_for_and_made_anew_by_a_statement(paid: Path) -> None:
+    with open_ledger(paid) as ledger:
+        head = ledger.head()
+    mark_path(paid).unlink()
+    with pytest.raises(Refusal, match="is missing"):
+        open_ledger(paid)
+    open_ledger(paid, [head]).verify()
+    assert open_ledger(paid).head() == head
+
+
+@pytest.mark.parametrize("kind", ["gone", "open to others", "another's", "no key"])
+def test_the_key_is_needed_and_private(paid: Path, kind: str) -> None:
+    key = key_path(paid)
+    assert key.stat().st_mode & 0o777 == 0o600
+    if kind == "gone":
+        key.unlink()
+    elif kind == "open to others":
+        key.chmod(0o644)
+    else:
+        key.write_text("0" * 64 if kind == "another's" else "hello")
+    with pytest.raises((Refusal, InputError), match=r"\.key|\.mark"):
+        open_ledger(paid)
+
+
+def test_a_forger_without_the_key_is_seen_whatever_hash_is_written(paid: Path) -> None:
+    with open_ledger(paid) as ledger:
+        rows = [[getattr(entry, name) for name in COLUMNS] for entry in ledger.entries()]
+        meta = [OLDER_FORMAT, ledger.currency, ledger.key_check]
+    last = chain("", meta)
+    with Unguarded(paid) as connection:
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (OLDER_FORMAT,))
+        for row in rows:
+            row[COLUMNS.index("amount_minor")] *= 2
+            last = chain(last, row)
+            amount = row[COLUMNS.index("amount_minor")]
+            connection.execute(
+                "UPDATE entries SET amount_minor = ?, hash = ? WHERE seq = ?", (amount, last, row[0])
+            )
+    with pytest.raises(Refusal, match="rewritten"):
+        open_ledger(paid)
+
+
+def older(path: Path) -> Path:
+    """Write a ledger as it was before there were keys: one paid review."""
+    book = PayeeBook(key="00" * 32).with_payees(["A"])
+    write_book(book_path(path), book)
+    last = chain("", [OLDER_FORMAT, "USD", book.check])
+    lines = [
+        ("rule", "", "", "", "", "1", 0, canonical(terms_text()), ""),
+        ("base", "it-1", "1", "A", book.ref("A"), "1", 200, "complete", ""),
+        ("bonus", "it-1", "1", "A", book.ref("A"), "1", 0, "contest_incomplete", ""),
+    ]
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript(SCHEMA)
+        connection.executemany(
+            "INSERT INTO meta VALUES (?, ?)",
+            [("format", OLDER_FORMAT), ("currency", "USD"), ("key_check", book.check)],
+        )
+        for seq, values in enumerate(lines, start=1):
+            last = chain(last, (seq, *values))
+            connection.execute(f"INSERT INTO entries VALUES ({', '.join('?' * 11)})", (seq, *values, last))
+    return path
+
+
+def terms_text() -> dict[str, Any]:
+    return rule().model_dump(mode="json", exclude={"version"}) | {"seed": 0}
+
+
+def test_an_older_ledger_is_read_and_sealed_at_its_first_new_line(tmp_path: Path) -> None:
+    path = older(tmp_path / "pay.db")
+    with open_ledger(path) as ledger:
+        assert sum(ledger.balances().values()) == 200
+    assert not key_path(path).exists()
+    post_to(path, settled(review("A", "18"), review("B", "15")))
+    with open_ledger(path) as ledger:
+        kinds = [entry.kind for entry in ledger.entries()]
+        assert kinds[3] == "seal"
+        assert kinds.count("seal") == 1
+        assert sum(ledger.balances().values()) == 900
+    with Unguarded(path) as connection:
+        connection.execute("DELETE FROM entries WHERE seq > 3")
+    with pytest.raises(Refusal, match="the end was cut"):
+        open_ledger(path)
 
 
 def test_a_chain_written_anew_is_seen_with_an_anchor(paid: Path, tmp_path: Path) -> None:
@@ -110,8 +209,8 @@ def test_a_chain_written_anew_is_seen_with_an_anchor(paid: Path, tmp_path: Path)
 def test_a_lifted_guard_is_seen(paid: Path) -> None:
     with sqlite3.connect(paid) as connection:
         connection.execute("DROP TRIGGER entries_never_change")
-    with open_ledger(paid) as ledger, pytest.raises(Refusal, match="guards"):
-        ledger.verify()
+    with pytest.raises(Refusal, match="guards"):
+        open_ledger(paid)
 
 
 def test_any_byte_of_any_line_in_the_file_is_covered(paid: Path, tmp_path: Path) -> None:
@@ -121,6 +220,7 @@ def test_any_byte_of_any_line_in_the_file_is_covered(paid: Path, tmp_path: Path)
         head = ledger.verify()
         values = {str(getattr(e, name)) for e in ledger.entries() for name in (*COLUMNS, "hash")}
     rng = random.Random(5)
+    copy_ledger(paid, tmp_path / "flipped.db")
     places = [at for text in values if len(text) > 3 for at in occurrences(raw, text.encode())]
     assert len(places) > 500
     for at in rng.sample(places, 150):
@@ -190,10 +290,16 @@ def test_the_payee_book_is_private_and_the_ledger_holds_references_only(tmp_path
 def test_a_preview_writes_nothing(tmp_path: Path) -> None:
     done = settled(review("A", "18"), review("B", "15"))
     path = tmp_path / "pay.db"
-    assert len(preview(path, done)) == 5
+    assert len(preview(path, done)) == 6
     assert list(tmp_path.iterdir()) == []
     post_to(path, done)
     assert preview(path, done) == []
+
+
+def copy_ledger(path: Path, to: Path) -> None:
+    """Copy a ledger with the files beside it that prove it."""
+    for of in (Path, key_path, mark_path):
+        shutil.copy(of(path), of(to))
 
 
 class Unguarded:
@@ -292,6 +398,7 @@ def test_every_flipped_byte_is_refused_or_seen(paid: Path, tmp_path: Path) -> No
     """A damaged file never ends in a fault, however it is read."""
     raw = paid.read_bytes()
     copy = tmp_path / "copy.db"
+    copy_ledger(paid, copy)
     for place in random.Random(3).sample(range(len(raw)), 150):
         copy.write_bytes(raw[:place] + bytes([raw[place] ^ 0xFF]) + raw[place + 1 :])
         with suppress(InputError, Refusal), open_ledger(copy) as ledger:

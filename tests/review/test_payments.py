@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from kina_build.errors import Refusal
+from kina_build.errors import InputError, Refusal
 from review.ledger import Ledger, create_ledger
-from review.payees import Account, PayeeBook, match_accounts
+from review.payees import Account, PayeeBook, match_accounts, other_names
 from review.payments import (
+    Limits,
+    adjust,
     batch_payments,
     move,
     move_batch,
@@ -19,8 +21,8 @@ from review.payments import (
 )
 from review.posting import draft_lines
 from review.providers import Transfer, batches, match_ids, token_of, write_files
-from review.reconcile import ProviderRow, reconcile
-from review.records import Payment
+from review.reconcile import Proof, ProviderRow, reconcile
+from review.records import Payment, Step
 from review.statements import build_statements, file_name, render
 from tests.review.stories import review, settled
 
@@ -150,17 +152,17 @@ ACCOUNTS = {REF["A"]: "A", REF["B"]: "B"}
 def test_the_providers_list_settles(
     sent: list[Payment], rows: list[tuple[str, str, str]], complete: bool, proved: list[str], problem: str
 ) -> None:
-    result = reconcile(sent, ACCOUNTS, listed(*rows), "USD", complete=complete)
+    result = reconcile(sent, ACCOUNTS, listed(*rows), Proof("USD", complete=complete))
     assert list(result.states.values()) == proved
     assert any(problem in text for text in result.problems) if problem else not result.problems
 
 
-def test_a_failed_payment_that_was_paid_after_all_is_pointed_out(ledger: Ledger, sent: list[Payment]) -> None:
+def test_a_failed_payment_that_was_paid_after_all_is_booked(ledger: Ledger, sent: list[Payment]) -> None:
     move_batch(ledger, "b0001", "failed")
-    result = reconcile(
-        batch_payments(ledger, "b0001"), ACCOUNTS, listed(("A", "7.00", "paid")), "USD", complete=False
-    )
-    assert "stands as failed" in result.problems[0]
+    rows = listed(("A", "7.00", "paid"))
+    result = reconcile(batch_payments(ledger, "b0001"), ACCOUNTS, rows, Proof("USD", complete=False))
+    move(ledger, result.states, result.steps)
+    assert (ledger.balances()[REF["A"]], ledger.balances()[REF["B"]]) == (0, 200)
 
 
 # --- files --------------------------------------------------------------------------------
@@ -218,6 +220,13 @@ def test_accounts_are_matched_letter_for_letter() -> None:
         match_accounts(BOOK, ["f" * 32])
 
 
+def test_a_batch_planned_by_plain_ids_is_reconciled_by_the_accounts_of_a_list() -> None:
+    kept = match_accounts(BOOK, REF.values())
+    listed_now = [Account(payee_id="A", account="X"), Account(payee_id="Z", account="Y")]
+    assert other_names(BOOK, kept, listed_now) == {"X": "A"}
+    assert other_names(BOOK, kept, [Account(payee_id="A", account="B")]) == {}  # that is B's own
+
+
 def test_ids_are_never_matched_by_number_or_case() -> None:
     matched, errors = match_ids(["123", "rv-06 ", "RV-06"], ["00123", "rv-06"])
     assert matched == {"rv-06 ": "rv-06"}
@@ -257,3 +266,146 @@ def test_a_statement_survives_odd_names(tmp_path: Path) -> None:
 def test_a_key_that_is_no_hexadecimal_number_is_refused(key: str) -> None:
     with pytest.raises(ValueError, match="pattern"):
         PayeeBook(key=key)
+
+
+# --- steps with evidence ------------------------------------------------------------------
+
+
+def settle_list(
+    ledger: Ledger, *rows: tuple[str, str, str], complete: bool = False, **more: str
+) -> list[str]:
+    """Apply a provider's list to the first batch; return what a person must look at."""
+    given = [row.model_copy(update=more) for row in listed(*rows)]
+    booked = {
+        transaction: payment.payment_id
+        for payment in read_payments(ledger.entries("payment")).values()
+        for transaction in payment.transactions
+    }
+    proof = Proof(ledger.currency, complete=complete, booked=booked, list_sha256="ab")
+    result = reconcile(batch_payments(ledger, "b0001"), ACCOUNTS, given, proof)
+    move(ledger, result.states, result.steps)
+    return list(result.problems)
+
+
+PAID = (("A", "7.00", "paid"), ("B", "2.00", "paid"))
+
+
+@pytest.mark.usefixtures("sent")
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ((("A", "7.00", "paid"), ("Z", "3.00", "paid")), "unknown_payee"),
+        ((("A", "6.99", "paid"), ("B", "2.00", "paid")), "6.99 for 7.00"),
+        ((("A", "7.00", "paid"), ("A", "7.00", "paid"), ("B", "2.00", "paid")), "2 times"),
+    ],
+)
+def test_nothing_of_a_list_is_applied_while_a_row_does_not_fit(
+    ledger: Ledger, rows: tuple[tuple[str, str, str], ...], said: str
+) -> None:
+    assert said in settle_list(ledger, *rows, complete=True)[0]
+    assert states(ledger) == {"in_flight"}
+    assert set(ledger.balances().values()) == {0}
+
+
+@pytest.mark.usefixtures("sent")
+@pytest.mark.parametrize("word", ["returned", "refunded"])
+def test_what_came_back_is_owed_again(ledger: Ledger, word: str) -> None:
+    assert settle_list(ledger, *PAID) == []
+    assert settle_list(ledger, ("A", "7.00", word)) == []
+    assert ledger.balances()[REF["A"]] == 700
+    assert "is returned" in settle_list(ledger, *PAID)[0] or word == "refunded"  # the first list, read again
+    assert ledger.balances()[REF["A"]] == 700
+
+
+@pytest.mark.usefixtures("sent")
+def test_a_transaction_is_booked_for_one_payment(ledger: Ledger) -> None:
+    assert settle_list(ledger, PAID[0], transaction_id="T1") == []
+    assert "T1 is booked for payment b0001-00001" in settle_list(ledger, PAID[1], transaction_id="T1")[0]
+    line = list(ledger.entries("payment"))[-1]
+    assert line.reason.startswith('confirmed {"list_sha256":"ab","paid_minor":700,"transaction":"T1"')
+
+
+@pytest.mark.usefixtures("sent")
+@pytest.mark.parametrize(("column", "value"), [("currency", "EUR"), ("payment_id", "b0007-00001")])
+def test_a_list_of_another_currency_or_batch_settles_nothing(ledger: Ledger, column: str, value: str) -> None:
+    assert value in settle_list(ledger, *PAID, **{column: value})[0]
+    assert states(ledger) == {"in_flight"}
+
+
+@pytest.mark.usefixtures("sent")
+def test_a_doubtful_payee_blocks_that_payee_only(ledger: Ledger) -> None:
+    settle_list(ledger, PAID[0])
+    move(ledger, {"b0001-00002": "unknown"})
+    more = settled(review("A", "18", item="it-2"), review("B", "15", item="it-2"))
+    with ledger.writing():
+        ledger.append(draft_lines(ledger, more, BOOK))
+    second = plan_into(ledger, BOOK.payees)
+    assert [(p.payee_ref, p.amount_minor) for p in second.payments] == [(REF["A"], 700)]
+    assert [(c.payee_ref, c.amount_minor) for c in second.carried] == [(REF["B"], 200)]
+
+
+def test_a_plan_that_a_correction_made_stale_is_not_sent(ledger: Ledger) -> None:
+    plan_into(ledger, BOOK.payees)
+    with ledger.writing():
+        ledger.append(draft_lines(ledger, settled(review("A", "15"), review("B", "15")), BOOK, "appeal"))
+    with pytest.raises(Refusal, match="b0001-00001 7.00, now 4.50"):
+        plan_into(ledger, BOOK.payees)
+    move_batch(ledger, "b0001", "cancelled")
+    assert [p.amount_minor for p in plan_into(ledger, BOOK.payees).payments] == [450, 450]
+
+
+def test_a_cap_counts_what_the_ledger_paid_in_the_period(ledger: Ledger) -> None:
+    plan_into(ledger, BOOK.payees, Limits(cap_minor=500), steps("2026-03-01T00:00:00Z", 500))
+    with pytest.raises(Refusal, match="another --cap"):
+        plan_into(ledger, BOOK.payees, Limits(cap_minor=600))
+    move_batch(ledger, "b0001", "in_flight")
+    move_batch(ledger, "b0001", "confirmed")
+    assert next_plan(ledger, BOOK.payees, Limits(cap_minor=500)).payments == ()
+    april = Limits(cap_minor=500, since="2026-04-01T00:00:00Z")
+    assert [p.amount_minor for p in next_plan(ledger, BOOK.payees, april).payments] == [200]
+
+
+def steps(at: str, cap: int) -> dict[str, Step]:
+    return {ref: Step(account="x", at=at, cap_minor=cap) for ref in REF.values()}
+
+
+@pytest.mark.usefixtures("sent")
+@pytest.mark.parametrize(("paid", "left"), [(699, 1), (750, -50), (0, 700)])
+def test_an_amount_that_differs_is_booked_by_two_persons(ledger: Ledger, paid: int, left: int) -> None:
+    adjust(ledger, "b0001-00001", paid, Step(why="fee", by="ann", approved_by="bob"))
+    assert ledger.balances()[REF["A"]] == left
+    with pytest.raises(Refusal, match="already"):
+        adjust(ledger, "b0001-00001", paid, Step(why="fee", by="ann", approved_by="bob"))
+    assert "fee" in str(build_statements(ledger.entries(), "USD", ledger.head()))
+    if paid:
+        move(ledger, {"b0001-00001": "refunded"})
+        assert ledger.balances()[REF["A"]] == 700
+
+
+@pytest.mark.usefixtures("sent")
+@pytest.mark.parametrize(
+    "step",
+    [
+        Step(),
+        Step(why="x", by="ann"),
+        Step(why="x", by="ann", approved_by="Ann "),
+        Step(by="a", approved_by="b"),
+    ],
+)
+def test_an_adjustment_needs_a_reason_and_a_second_person(ledger: Ledger, step: Step) -> None:
+    with pytest.raises(InputError, match="two different persons"):
+        adjust(ledger, "b0001-00001", 1, step)
+
+
+@pytest.mark.parametrize(
+    ("provider", "currency"), [("prolific", "KWD"), ("prolific", "JPY"), ("mturk", "GBP")]
+)
+def test_a_provider_is_sent_its_own_currencies_only(provider: str, currency: str) -> None:
+    with pytest.raises(Refusal, match=f"the ledger is in {currency}"):
+        write_files([transfer(currency=currency, assignment_id="x")], provider, 200)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("limits", [Limits(cap_minor=-1), Limits(cap_minor=1, paid_before={REF["A"]: -1})])
+def test_a_cap_below_zero_is_refused(ledger: Ledger, limits: Limits) -> None:
+    with pytest.raises(InputError, match="below zero"):
+        next_plan(ledger, BOOK.payees, limits)

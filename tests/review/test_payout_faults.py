@@ -21,7 +21,7 @@ from review.payments import batch_payments, move_batch, plan_into
 from review.payrules import rule_at
 from review.posting import draft_lines
 from review.providers import batches, match_ids
-from review.reconcile import ProviderRow, reconcile
+from review.reconcile import Proof, ProviderRow, reconcile
 from review.records import PayRule, Review
 from review.words import read_item_words
 from tests.conftest import fault_cases
@@ -171,7 +171,7 @@ def pay_timeout(case: Case, tmp_path: Path) -> None:
         assert {payment.state for payment in payments} == {wanted["state"]}
         rows = [ProviderRow(payee_id=who, amount=Decimal(amount)) for who, amount in lines]
         accounts = {BOOK.ref(who): who for who in owed}
-        proof = reconcile(payments, accounts, rows, "USD", complete=True)
+        proof = reconcile(payments, accounts, rows, Proof("USD", complete=True))
         assert set(proof.states.values()) == {"confirmed"}
         paid = sum(payment.amount_minor for payment in payments)
         assert format_amount(paid, "USD") == wanted["paid_total_if_first_succeeded"]

@@ -9,8 +9,13 @@ from collections.abc import Mapping
 from tests.selection.forger import forger
 from tests.soak.counts import Soak, go_on
 from tests.soak.fuzz import fuzz
+from tests.soak.money import money
 
-SOAKS: Mapping[str, tuple[Soak, int]] = {"fuzz": (fuzz, 100_000), "forger": (forger, 400)}
+SOAKS: Mapping[str, tuple[Soak, int]] = {
+    "money": (money, 2_000),
+    "forger": (forger, 400),
+    "fuzz": (fuzz, 100_000),
+}
 """Name of a soak, its function (seed, first, last, jobs), and how many cases a full run has."""
 
 

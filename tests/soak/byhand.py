@@ -11,6 +11,12 @@ from typing import Any
 
 Rows = Sequence[Mapping[str, Any]]
 
+BATCH = """
+reviews = "reviews.csv"
+scores = "grades.csv"
+bar = 14
+tie = "split"
+"""
 SETTINGS = """
 [dedup]
 threshold = 0.8

@@ -127,20 +127,29 @@ review settle --reviews reviews.jsonl --bar 14 --tie split +kina.toml
 review settle --reviews reviews.csv --scores grades.csv --rules rules.csv --ledger out.db --decisions \
  out.jsonl --contests out2.jsonl --awards out.csv
 review settle --reviews reviews.jsonl --base 2.00 --bonus 5.00 --currency USD --bar 14 --tie split --seed \
- 42 --findings drawn.csv --penalty 1.00 --ledger !ledger.db +ledger.db.payees.json
+ 42 --findings drawn.csv --penalty 1.00 --draw audit.json --allow-corrections slip --ledger !ledger.db \
+ +ledger.db.payees.json +ledger.db.key +ledger.db.mark
+review settle --batch batch.toml +reviews.csv +grades.csv
 review calibrate --pilot pilot.csv --bonus 5.00
-review statement --ledger ledger.db +ledger.db.payees.json -o outs
+review statement --ledger ledger.db +ledger.db.payees.json +ledger.db.key +ledger.db.mark -o outs
 review audit commit --seed-file seed.txt
 review audit draw --decisions decisions.jsonl --seed-file seed.txt --commitment COMMITMENT -o out.json
 review audit assess --draw audit.json --findings drawn.csv --reviews reviews.jsonl
-review ledger verify --ledger ledger.db --against statement.md --against payments.csv.manifest.json
-review ledger show --ledger ledger.db
-review pay plan --ledger !ledger.db +ledger.db.payees.json -o out.csv
-review pay plan --ledger !ledger.db +ledger.db.payees.json --provider prolific --payees payees.csv \
- --paid-before paid_before.csv --cap 100.00 -o out.csv
-review pay mark --ledger !ledger.db --batch b0001 --state in_flight
-review pay reconcile --ledger !flying.db --batch b0001 --provider-list provider.csv --payees payees.csv
-review pay status --ledger ledger.db
+review ledger verify --ledger ledger.db --against statement.md --against payments.csv.manifest.json \
+ +ledger.db.key +ledger.db.mark
+review ledger audit --ledger ledger.db +ledger.db.key +ledger.db.mark --reviews reviews.jsonl \
+ --findings drawn.csv
+review ledger audit --ledger ledger.db --reviews reviews.csv --scores grades.csv
+review ledger show --ledger ledger.db +ledger.db.key +ledger.db.mark
+review pay plan --ledger !ledger.db +ledger.db.payees.json +ledger.db.key +ledger.db.mark -o out.csv
+review pay plan --ledger !open.db +open.db.payees.json +open.db.key +open.db.mark --provider prolific \
+ --payees payees.csv --paid-before paid_before.csv --cap 100.00 -o out.csv
+review pay mark --ledger !ledger.db +ledger.db.key +ledger.db.mark --batch b0001 --state in_flight
+review pay reconcile --ledger !flying.db +flying.db.payees.json +flying.db.key +flying.db.mark --batch b0001 \
+ --provider-list provider.csv --payees payees.csv
+review pay adjust --ledger !flying.db +flying.db.key +flying.db.mark --payment b0001-00001 --paid 1.00 \
+ --reason slip --by ann --approved-by bob
+review pay status --ledger ledger.db +ledger.db.key +ledger.db.mark
 """
 
 MARKS = "<+!>"
@@ -210,7 +219,9 @@ def _files(given: str, world: Path) -> Iterator[str]:
 def needed(reader: Reader, world: Path) -> Sequence[str]:
     """List the files that a command must find: what it reads and writes, and what lies beside these."""
     given = [*reader.read, *reader.written, "kina.toml"]
-    beside = [f"{name}{more}" for name in given for more in (".manifest.json", ".payees.json")]
+    beside = [
+        f"{name}{more}" for name in given for more in (".manifest.json", ".payees.json", ".key", ".mark")
+    ]
     return sorted(
         {name for path in (*given, *beside) if (world / path).exists() for name in _all_files(path, world)}
     )

@@ -52,7 +52,7 @@ def outcome(
         return done.exit_code, shown, done.stderr
 
 
-UNLIKE = (".manifest.json", ".db", ".payees.json")
+UNLIKE = (".manifest.json", ".db", ".payees.json", ".key", ".mark")
 """Names of outputs that differ from run to run: a ledger has a key of its own."""
 
 

@@ -121,6 +121,7 @@ def _write_by_hand() -> None:
     said = "\n\n".join(f"Somebody asked: {row['question']}" for row in pool)
     Path("corpus.txt").write_text(said, encoding="utf-8")
     Path("kina.toml").write_text(byhand.SETTINGS, encoding="utf-8")
+    Path("batch.toml").write_text(byhand.BATCH, encoding="utf-8")
 
 
 def _commit() -> str:
@@ -144,9 +145,10 @@ def _write_from_made() -> None:
     write_rows(Path("released.jsonl"), [row for row in _lines("scores.jsonl") if row["item_id"] in kept])
     Path("dataset/data").mkdir(parents=True)
     shutil.copy("raw.parquet", "dataset/data/test-00000-of-00001.parquet")
-    for more in ("", ".payees.json"):
-        shutil.copy(f"ledger.db{more}", f"flying.db{more}")
-    invoke(["review", "pay", "mark", "--ledger", "flying.db", "--batch", "b0001", "--state", "in_flight"])
+    for name, state in (("flying.db", "in_flight"), ("open.db", "cancelled")):
+        for more in ("", ".payees.json", ".key", ".mark"):
+            shutil.copy(f"ledger.db{more}", f"{name}{more}")
+        invoke(["review", "pay", "mark", "--ledger", name, "--batch", "b0001", "--state", state])
 
 
 def _lines(name: str) -> Rows:
