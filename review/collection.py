@@ -48,8 +48,6 @@ class Annotation(Record):
     """Account that signs it; None when the account was deleted."""
     updated_by: str | None = None
     """Account that wrote it last, where the desk tells."""
-    proven: bool = True
-    """False: the desk keeps who wrote a task's annotations, and does not know who wrote this one."""
     created_at: datetime | None = None
     """By the server's clock."""
     updated_at: datetime | None = None
@@ -164,8 +162,6 @@ def _fault_of_author(annotation: Annotation, account: str | None) -> tuple[Fault
         return "deleted_user", "its author's account was deleted; nobody can vouch for it"
     if annotation.author != account:
         return "not_assigned", f"signed by {annotation.author}, who was not given this item"
-    if not annotation.proven:
-        return "forged_author", f"signed as {account}, but imported: nothing shows who wrote it"
     editor = annotation.updated_by or annotation.author
     if editor == account:
         return None

@@ -66,6 +66,5 @@ def check_owners(known: Mapping[str, Owner], found: Iterable[tuple[str, Owner]])
                 f"review {review_id!r} stands under item {other[0]!r}, round {other[1]!r}, reviewer "
                 f"{other[2]!r}, and under item {owner[0]!r}, round {owner[1]!r}, reviewer {owner[2]!r}: "
                 "a review is paid once",
-                hint="give it the item and reviewer it was first settled with; where two desks number alike, "
-                "leave review_id out",
+                hint="give it the item and the reviewer it was first settled with",
             )

@@ -70,7 +70,7 @@ def read_worksheets(folder: Path) -> list[Annotation]:
         raise InputError(f"{folder}: no worksheets (*.csv) there")
     return [
         Annotation(
-            annotation_id=f"{file.stem}:{row.line}:{row.values.get('assignment_id') or ''}",
+            annotation_id=f"{file.stem}:{row.line}",
             assignment_id=row.values.get("assignment_id"),
             author=file.stem,
             values=_answers(row.values),

@@ -154,11 +154,3 @@ def test_grades_name_whose_review_they_are_of() -> None:
     assert (grade.item_id, grade.reviewer_id, grade.grader_id) == ("i1", "ann", "gil")
     assert grade.marks == dict.fromkeys(CRITERION_NAMES, 3)
     assert collect_grades([], [slot], accounts).results == ()
-
-
-def test_an_import_signed_as_somebody_else_is_quarantined_and_their_own_review_is_kept() -> None:
-    """What the desk shows of an import: the victim as completed_by, and nobody as updated_by."""
-    forged = note(1, proven=False, updated_by=None, created_at=NOON.replace(hour=1))
-    found = collect(forged, note(2))
-    assert [fault.reason for fault in found.quarantine] == ["forged_author"]
-    assert (found.results[0].review_id, found.results[0].status) == ("2", "submitted")

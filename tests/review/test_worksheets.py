@@ -137,7 +137,6 @@ def test_exported_tasks_give_accounts_not_numbers() -> None:
     first, second, draft = read_task(task, {2: "ann@example.org", 3: "bob@example.org"})
     assert (first.author, first.updated_by, first.skipped) == ("ann@example.org", "bob@example.org", True)
     assert (second.author, second.assignment_id) == (None, "t1")
-    assert (first.proven, second.proven, draft.proven) == (True, False, True)
     assert (draft.draft, draft.author, draft.annotation_id) == (True, "ann@example.org", "draft-7")
 
 

@@ -23,7 +23,6 @@ PARTS = 4
 FOUND = {
     "check pool.jsonl --profile kina": "planted repeats",
     "contamination": "the second corpus is the pool",
-    "review ledger audit": "the ledger was settled without these files",
     "review pay reconcile": "the provider's amounts are not the plan's",
 }
 """Lines that end with 1 on undamaged files, and why that is right."""
