@@ -1,8 +1,9 @@
 """The letters of the options: a seeded permutation an item, its key carried along.
 
 An item's order depends on the seed, its id and its options alone. Options that speak of
-the others together stay where they stand. Letters that name options follow them; where
-it is not certain that they do, the item keeps its order.
+the others together stay where they stand, and so does a text that stands last all over
+the pool. Letters that name options follow them; where it is not certain that they do, the
+item keeps its order.
 """
 
 from __future__ import annotations
@@ -26,16 +27,19 @@ class Lettering:
     """A letter was carried along in a text."""
 
 
-def assign_letters(item: Item, *, seed: int, shuffle: bool = True) -> Lettering:
+def assign_letters(
+    item: Item, *, seed: int, shuffle: bool = True, last: frozenset[str] = frozenset()
+) -> Lettering:
     """Order an item's options by keyed hash and letter them from A; the key follows its text.
 
     Args:
         item: with at most 26 options.
         seed: of the draw; 0 is a seed like any other.
         shuffle: False leaves the order as it is and only letters it from A.
+        last: texts that stay last where they stand last (find_last_texts).
     """
     reason = find_doubt(item) if shuffle else "not asked for"
-    order = list(range(len(item.options))) if reason else draw_order(item, seed)
+    order = list(range(len(item.options))) if reason else draw_order(item, seed, last)
     renamed = {item.options[old].key: LETTERS[new] for new, old in enumerate(order)}
     changed = {
         "options": [_letter(item.options[old], LETTERS[new], renamed) for new, old in enumerate(order)],
@@ -47,13 +51,15 @@ def assign_letters(item: Item, *, seed: int, shuffle: bool = True) -> Lettering:
     return Lettering(lettered, reason, _texts(lettered) != _texts(item))
 
 
-def draw_order(item: Item, seed: int) -> list[int]:
+def draw_order(item: Item, seed: int, last: frozenset[str] = frozenset()) -> list[int]:
     """Draw the old place that goes to each new place; pinned options keep theirs.
 
     Options are ordered by a hash of their text, not of their old place: who knows the seed
     learns nothing of where an author wrote the right one.
     """
     pinned = {n for n, option in enumerate(item.options) if PINNED.fullmatch(option.answer)}
+    if item.options and item.options[-1].answer.strip() in last:
+        pinned.add(len(item.options) - 1)
     free = [n for n in range(len(item.options)) if n not in pinned]
     free.sort(key=lambda n: (draw(seed, "letters", item.item_id, item.options[n].answer), n))
     drawn = iter(free)

@@ -12,6 +12,7 @@ from kina_build.release.admission import Admission
 from kina_build.release.gates import Draft, exempt, find_faults
 from kina_build.release.letters import Lettering, assign_letters
 from kina_build.release.record import Exemption, GateFault, Letters, Provenance, ReleaseRecord, Withheld
+from kina_build.release.references import find_last_texts
 from kina_build.release.rows import Row
 from kina_build.release.splits import SPLITS, assign_splits
 from kina_build.release.versions import Version
@@ -103,7 +104,10 @@ def plan_release(
         rules=rules,
         earlier=past.split_of if past else None,
     )
-    letterings = [assign_letters(i, seed=request.seed, shuffle=request.shuffle) for i in admission.items]
+    last = find_last_texts(admission.items, rules)
+    letterings = [
+        assign_letters(i, seed=request.seed, shuffle=request.shuffle, last=last) for i in admission.items
+    ]
     items = {
         split: tuple(one.item for one in letterings if splits[one.item.item_id] == split) for split in SPLITS
     }
