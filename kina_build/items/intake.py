@@ -17,6 +17,7 @@ from kina_build.items.decoding import Decoded, decode
 from kina_build.items.jsonrows import read_json, read_jsonl
 from kina_build.items.keycolumns import Reading, key_form
 from kina_build.items.model import Item
+from kina_build.items.naming import fold_name
 from kina_build.items.pool import read_pool
 from kina_build.items.rawfile import RawFile
 from kina_build.items.reject import Reject, RowRefused
@@ -252,7 +253,7 @@ def _read_json_like(decoded: Decoded, name: str, kind: Format) -> RawFile:
 
 
 def _mapped(source: ImportOptions) -> frozenset[str]:
-    return frozenset(one.casefold() for column in source.columns.values() for one in column.split(",") if one)
+    return frozenset(fold_name(one) for column in source.columns.values() for one in column.split(",") if one)
 
 
 def _merge(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
