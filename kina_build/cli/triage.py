@@ -74,7 +74,7 @@ def triage(
         "queue": [one.model_dump() for one in result.queue],
     }
     if output:
-        write_records(output, with_order(result.queue, report.get("letters")))
+        write_records(output, with_order(result.queue, _order(votes).get("letters")))
     stage.finish(report)
 
 

@@ -14,6 +14,7 @@ from kina_build.items.keys import KeyForm, is_blank
 from kina_build.items.labels import split_block
 from kina_build.items.model import LETTERS, Item, content_id
 from kina_build.items.optioncells import OptionTexts, as_text, read_option_cells, read_options
+from kina_build.items.proposal import find_unread, propose_map
 from kina_build.items.rawfile import RawFile, RawRow, look_up, unwrap
 from kina_build.items.reject import Reject, RowRefused
 from kina_build.items.shapes import recognise
@@ -82,7 +83,7 @@ def draft_items(file: RawFile, reading: Reading = NOTHING_TOLD, on_progress: Pro
     if rows and "question" not in columns.fields:
         raise InputError(
             f"{file.name}: no column holds the question; there are: {', '.join(file.columns)}",
-            hint="name it with --map question=COLUMN",
+            hint=propose_map(file) or "name it with --map question=COLUMN",
         )
     partials = [
         p for _, p in _keep(file, [r for r, _ in rows], lambda row: _read_partial(row, columns), rejects)
@@ -95,10 +96,13 @@ def draft_items(file: RawFile, reading: Reading = NOTHING_TOLD, on_progress: Pro
         Draft(item, file.name, partial.row.line, own_id=_own_id(partial.row, columns) != "")
         for partial, item in made
     )
-    stated = {
+    stated: dict[str, Any] = {
         "mapping": columns.stated(),
         "keys": {column: state_form(form) for column, form in forms.items()},
+        "unread": find_unread(file, columns),
     }
+    if rejects and not drafts and not file.rejects:
+        stated["proposed"] = propose_map(file)
     return Drafts(drafts, tuple(rejects), stated)
 
 

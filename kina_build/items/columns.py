@@ -38,7 +38,6 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "mc1_targets",
         "endings",
         "candidates",
-        "answers",
     ),
     "labels": ("labels", "option_labels"),
     "question_material": (

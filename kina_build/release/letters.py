@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kina_build.items.model import LETTERS, Item, Option
+from kina_build.items.wordings import PINNED
 from kina_build.release.draw import draw
-from kina_build.release.references import PINNED, find_doubt, rename
+from kina_build.release.references import find_doubt, rename
 
 
 @dataclass(frozen=True)
