@@ -229,7 +229,7 @@ def _map_lines(given: Sequence[str] | None) -> list[str]:
 
     lines: list[str] = []
     for one in given or []:
-        if "=" in one:
+        if "=" in one or not Path(one).is_file():
             lines.append(one)
         else:
             kept = (line.partition("#")[0].strip() for line in read_text(Path(one)).splitlines())
