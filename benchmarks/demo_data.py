@@ -16,6 +16,8 @@ import numpy as np
 import kina_build
 from kina_build.items.intake import read_items
 from kina_build.jsonl import write_records
+from kina_build.scoring.prompts import build_prompt, prompt_digest
+from kina_build.scoring.questions import from_item
 from kina_build.tables import Row, read_table, write_csv
 from review.assignment import assign_reviewers
 from review.intake import read_reviewers
@@ -120,6 +122,7 @@ def draw_rationale(rng: np.random.Generator, row: Row, *, seen: bool) -> str:
 
 
 def draw_responses(rng: np.random.Generator, pool: list[Row]) -> list[dict[str, Any]]:
+    prompts = {one.item_id: build_prompt(from_item(one)) for one in read_items(FOLDER / "pool.csv").items}
     truth = {row.values["question"]: right_letter(row) for row in pool}
     hardness = {question: float(rng.normal(0, 0.12)) for question in truth}
     responses: list[dict[str, Any]] = []
@@ -131,7 +134,9 @@ def draw_responses(rng: np.random.Generator, pool: list[Row]) -> list[dict[str, 
             phrase = str(rng.choice(PHRASES))
             reply = f"{phrase}\nAnswer: {letter}".strip()
             text = reply if rng.random() > 0.01 else "I cannot tell from this."
-            responses.append({"item_id": row.values["id"], "model": model, "sample": 0, "response": text})
+            item_id = str(row.values["id"])
+            asked = {"item_id": item_id, "prompt_sha": prompt_digest(prompts[item_id])}
+            responses.append(asked | {"model": model, "sample": 0, "response": text})
     return responses
 
 

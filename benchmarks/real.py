@@ -123,7 +123,7 @@ def run_pro(data: Path) -> None:
     )
     select("pro.jsonl", 899, "pro-", draw_anchors(Path("pro.jsonl"), "pro-", 12, lambda _item: True))
     answers = data / "mmlu_pro" / "answers.jsonl"
-    whole = f"rank --answers {answers} --items {items}"
+    whole = f"rank --answers {answers} --letters-of {items}"
     kina(f"{whole} -o pro-leaderboard-all.json -q")
     kina(f"{whole} --only pro-selection.json -o pro-leaderboard.json")
 

@@ -338,6 +338,10 @@ class ReleaseRules(Section):
 
     dev_share: float = Field(0.10, ge=0, lt=1)
     """Share of every taxonomy path that goes to the dev split."""
+    last_uses: int = Field(10, ge=2)
+    """Items with an option of one text, from which on it can be a text that belongs last."""
+    last_share: float = Field(0.9, gt=0.5, le=1)
+    """Share of those items in which it must stand last; ordinary texts stand there as often as anywhere."""
     committed_answers: int = Field(64, ge=1)
     """Private answers needed before their hash is published: fewer could be found by trying
     (64 answers of two options each are 2^64 trials)."""

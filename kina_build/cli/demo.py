@@ -87,11 +87,7 @@ STEPS = (
         "selection.json",
         lambda r: (
             f"{len(r['item_ids'])} items, objective {r['objective']:.3f}, "
-<<<<<<< HEAD
             f"at least {figures_of(r).share} of the optimum"
-=======
-            f"at least {math.floor(1000 * r['certificate']['tightest']['ratio']) / 10:.1f}% of the optimum"
->>>>>>> release
         ),
     ),
     Step(

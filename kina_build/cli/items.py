@@ -19,13 +19,17 @@ from kina_build.errors import SHOWN_FAULTS, UsageError
 
 if TYPE_CHECKING:
     from kina_build.items.intake import ImportResult
+    from kina_build.items.reject import Reject
 
-Format = Literal["auto", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
+Format = Literal["auto", "jsonl", "json", "csv", "tsv", "parquet", "arrow", "xlsx", "quiz"]
 Profile = Literal["generic", "kina"]
 KeyWord = Literal["auto", "letter", "text", "index0", "index1"]
 
 SEVERITIES = ("error", "warning", "info")
-MAP_HELP = "Read an item field from a column; 'options=A,B,C,D' takes several, 'verdict=' takes none."
+MAP_HELP = (
+    "Read an item field from a column or a dotted path; 'options=A,B,C,D' takes several, 'verdict=' none. "
+    "A file's name: one such line a line."
+)
 SET_HELP = "Give every row one value: --set field=law."
 
 
@@ -47,7 +51,9 @@ def import_(
     key_form: Annotated[KeyWord, typer.Option("--key-form", help="How answer keys are written.")] = "auto",
     keep_going: Annotated[bool, typer.Option("--keep-going", help="Write the good rows anyway.")] = False,
 ) -> None:
-    """Read questions from JSON, JSON Lines, CSV, TSV, Parquet or a dataset folder into a pool.
+    """Read questions from JSON, JSON Lines, CSV, TSV, Parquet, xlsx, quizzes or a dataset folder into a pool.
+
+    Quizzes are Aiken, GIFT and Moodle XML. Layouts of well-known sets are recognised.
 
     Nothing is guessed: "NA" and "001" stay text, keys and indices must be decidable, and
     each row that cannot be read is listed with its line and the reason. With rejects the
@@ -61,7 +67,7 @@ def import_(
         format=format_,
         encoding=encoding,
         delimiter="\t" if delimiter in ("\\t", "tab") else delimiter,
-        columns={**rules.columns, **_pairs("--map", map_)},
+        columns={**rules.columns, **_pairs("--map", _map_lines(map_))},
         constants={**rules.constants, **_pairs("--set", set_)},
         name_as=name_as,
         cut_prefix=cut_prefix,
@@ -75,10 +81,7 @@ def import_(
     with collector_paused(), run.console.progress("reading") as progress:
         result = read_all(files, source, progress)
     report = _import_report(result)
-    for reject in result.rejects[:SHOWN_FAULTS]:
-        run.console.warn(str(reject))
-    if len(result.rejects) > SHOWN_FAULTS:
-        run.console.say(f"... and {len(result.rejects) - SHOWN_FAULTS} more rejects (--json lists all)")
+    _tell_rejects(run.console, result)
     if result.rejects and not keep_going:
         run.console.warn(
             f"{len(result.rejects)} rejects: {output} is not written (--keep-going writes the rest)"
@@ -87,6 +90,32 @@ def import_(
         return
     write_pool(output, result.items)
     stage.finish(report, exit_code=1 if result.rejects else 0)
+
+
+def _tell_rejects(console: Console, result: ImportResult) -> None:
+    """Warn of rejects: one line for a fault that all rows of a file share, else a line for each."""
+    shared = {one["file"]: one for one in result.detected["files"] if not one["items"] and one["rejects"] > 1}
+    left: list[Reject] = []
+    for file, rejects in _by_file(result.rejects).items():
+        if file in shared and len({reject.reason for reject in rejects}) == 1:
+            cure = shared[file].get("proposed")
+            console.warn(
+                f"{rejects[0]}; so with all {len(rejects)} rows"
+                + (f"; perhaps: kina import {file} {cure}" if cure else "")
+            )
+        else:
+            left += rejects
+    for reject in left[:SHOWN_FAULTS]:
+        console.warn(str(reject))
+    if len(left) > SHOWN_FAULTS:
+        console.say(f"... and {len(left) - SHOWN_FAULTS} more rejects (--json lists all)")
+
+
+def _by_file(rejects: Sequence[Reject]) -> dict[str, list[Reject]]:
+    found: dict[str, list[Reject]] = {}
+    for reject in rejects:
+        found.setdefault(reject.file, []).append(reject)
+    return found
 
 
 def check(
@@ -179,6 +208,12 @@ def _show_import(report: dict[str, Any], console: Console) -> None:
         for one in report["detected"]["files"]
     ]
     console.table("files", columns, rows)
+    for one in report["detected"]["files"]:
+        if one["unread"]:
+            console.line(
+                f"{one['file']}: texts left unread (in metadata): {', '.join(one['unread'])}; "
+                f"as the passage: --map question_material={one['unread'][0]}"
+            )
     if rejects:
         counts = Counter(reject["reason"] for reject in rejects)
         console.table("rejects", ["reason", "rows"], [list(pair) for pair in counts.most_common()])
@@ -186,6 +221,20 @@ def _show_import(report: dict[str, Any], console: Console) -> None:
 
 def _key_words(file: dict[str, Any]) -> str:
     return ", ".join(f"{column}: {form}" for column, form in file["keys"].items())
+
+
+def _map_lines(given: Sequence[str] | None) -> list[str]:
+    """Replace each file among --map's values by its lines FIELD=COLUMN; "#" begins a comment."""
+    from kina_build.jsonl import read_text
+
+    lines: list[str] = []
+    for one in given or []:
+        if "=" in one or not Path(one).is_file():
+            lines.append(one)
+        else:
+            kept = (line.partition("#")[0].strip() for line in read_text(Path(one)).splitlines())
+            lines += filter(None, kept)
+    return lines
 
 
 def _pairs(flag: str, given: Sequence[str] | None) -> dict[str, str]:

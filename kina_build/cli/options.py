@@ -28,6 +28,14 @@ Overwrite = Annotated[
 ]
 
 Pool = Annotated[Path, typer.Argument(help="Items: a pool.jsonl as `kina import` writes it; '-' for stdin.")]
+LettersOf = Annotated[
+    Path | None,
+    typer.Option(
+        "--letters-of",
+        metavar="POOL|RELEASE",
+        help="Whose order of options letters mean where a row does not say (no prompt_sha or option_hashes).",
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Take only the first N records, by id.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random in this command.")]

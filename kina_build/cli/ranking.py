@@ -26,7 +26,9 @@ Scores = Annotated[
 ]
 Answers = Annotated[
     Path | None,
-    typer.Option("--answers", help="Rows of model, answers: one letter an item of --items, in its order."),
+    typer.Option(
+        "--answers", help="Rows of model, answers: one letter an item of --letters-of, in its order."
+    ),
 ]
 Items = Annotated[
     Path | None,
@@ -85,13 +87,14 @@ def rank(
     paper: Paper = False,
     item_analysis: ItemAnalysis = None,
     output: Output = None,
+    letters_of: options.LettersOf = None,
 ) -> None:
     """Rank models by per-item scores, with confidence sets of ranks, ties and tiers.
 
     Every model's bootstrap uses the same resampled items. `rank` is 1 plus the number of
     models shown to be better, so that models nobody can tell apart share it.
 
-    Letters are scored on the way: kina rank --answers answers.jsonl --items items.jsonl.
+    Letters are scored on the way: kina rank --answers answers.jsonl --letters-of items.jsonl.
     From published accuracies alone: kina rank --published leaderboard.csv --item-count 899.
     """
     request = Request(
@@ -110,6 +113,7 @@ def rank(
         paper,
         item_analysis,
         output,
+        letters_of,
     )
     request.check()
     rules = run.settings.ranking

@@ -38,6 +38,7 @@ class Request:
     paper: bool
     item_analysis: Path | None
     output: Path | None
+    letters_of: Path | None = None
 
     @property
     def inputs(self) -> list[Path]:
@@ -50,8 +51,9 @@ class Request:
             self.published,
             self.only,
             self.clusters,
+            self.letters_of,
         )
-        return [path for path in given if path is not None]
+        return list(dict.fromkeys(path for path in given if path is not None))
 
     @property
     def outputs(self) -> list[Path]:
@@ -70,12 +72,17 @@ class Request:
                 "give exactly one of --scores, --answers, --published",
                 hint="kina rank --scores scores.jsonl",
             )
-        if self.answers is not None and self.items is None:
-            raise UsageError("--answers needs --items", hint="the file that the letters answer, in its order")
+        if (self.answers is None) != (self.letters_of is None):
+            raise UsageError(
+                "--answers and --letters-of go together: letters mean the options of one file, in its order",
+                hint="kina rank --answers answers.jsonl --letters-of pool.jsonl",
+            )
         if self.items is not None and self.release is not None:
             raise UsageError("--release brings its own items: leave out --items")
         if (self.published is None) != (self.item_count is None):
             raise UsageError("--published and --item-count go together", hint="KINA: --item-count 899")
+        if self.release is not None and self.answers is not None:
+            raise UsageError("--answers takes no --release", hint="--letters-of release/test.jsonl")
         paired = [self.only, self.clusters, self.item_analysis, self.items, self.release, *self.filter_models]
         if self.published is not None and (self.paper or any(p is not None for p in paired)):
             raise UsageError("--published takes only --item-count: there are no item-level scores behind it")
@@ -93,6 +100,9 @@ def read_board(request: Request) -> tuple[Board, Extras]:
 
     keys = itemfiles.read_items(request.items) if request.items else None
     dataset, filtered = None, set(request.filter_models)
+    if request.letters_of is not None:
+        asked = itemfiles.read_items(request.letters_of)
+        keys = asked if keys is None else itemfiles.rekey(asked, keys)
     table = _table(request, keys)
     if request.release is not None:
         record = _record(request.release)
@@ -109,9 +119,10 @@ def read_board(request: Request) -> tuple[Board, Extras]:
         only=itemfiles.read_item_ids(request.only) if request.only else None,
     )
     if keys is None:
-        return board, Extras(dataset=dataset)
+        return board, Extras(dataset=dataset, stated=table.stated)
+    sources.check_letters(table, keys)
     key = itemfiles.key_of(keys, board.item_ids)
-    return board, Extras(key, sources.letters_of(table, board.item_ids), dataset)
+    return board, Extras(key, sources.letters_of(table, board.item_ids), dataset, table.stated)
 
 
 def _record(release: Path) -> ReleaseRecord:

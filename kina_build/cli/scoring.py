@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kina_build.cli import scoring_link, scoring_run, scoring_views
+from kina_build.cli import options, scoring_link, scoring_run, scoring_views
 from kina_build.cli.command import Run, command
 from kina_build.cli.scoring_run import Items, Release, Split
 
@@ -59,10 +59,7 @@ def score(
     allow_partial: Annotated[
         bool, typer.Option("--allow-partial", help="Give a score below the coverage floor too.")
     ] = False,
-    trust_letters: Annotated[
-        bool,
-        typer.Option("--trust-letters", help="Replies without prompt_sha follow the release's letters."),
-    ] = False,
+    letters_of: options.LettersOf = None,
     predictions: Annotated[
         Path | None, typer.Option("--predictions", help="Triples: predicted rows.")
     ] = None,
@@ -98,17 +95,22 @@ def score(
     questions four times: alone (question), with the gold universe (universe), with the
     operations to carry out (operations), with both (both); mark each; give the four files
     of scores. Or one table whose rows item_id, model, score, condition hold all.
+
+    A reply is about option texts in an order: it is matched to its form by prompt_sha or
+    option_hashes. One with neither is read only in the order that --letters-of states.
     """
     from kina_build.cli import scoring_tasks as tasks
     from kina_build.cli import scoring_universe
     from kina_build.errors import UsageError
 
+    if letters_of is not None and task != "multiple-choice":
+        raise UsageError("--letters-of belongs to --task multiple-choice")
     if stages and (task != "universe" or questions or replies or judge or judge_log):
         raise UsageError("--stages belongs to --task universe and takes no --questions, --replies or --judge")
 
     if task == "multiple-choice":
         tasks.multiple_choice(
-            run, release, split, items, answers, responses or [], allow_partial, trust_letters, output
+            run, release, split, items, answers, responses or [], allow_partial, letters_of, output
         )
     elif task == "triples":
         tasks.triples(run, predictions, gold, mode, relative_tolerance, output)

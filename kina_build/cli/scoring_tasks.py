@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kina_build.cli import scoring_views
 from kina_build.cli.command import Run
+from kina_build.cli.triage import with_order
 from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
+    from kina_build.scoring.lettering import Lettering
     from kina_build.scoring.multiple_choice import ItemScore, ModelReport
-    from kina_build.scoring.questions import Question
-    from kina_build.scoring.responses import Response
 
 
 def need(**given: Any) -> None:
@@ -36,7 +36,7 @@ def multiple_choice(
     answers: Path | None,
     responses: Sequence[Path],
     allow_partial: bool,
-    trust_letters: bool,
+    letters_of: Path | None,
     output: Path | None,
 ) -> None:
     """Mark responses.jsonl against a release, a pool, or the questions it carries itself."""
@@ -49,22 +49,22 @@ def multiple_choice(
     settings = run.settings.scoring
     stage = run.stage(
         "score",
-        inputs=[*(path for path in (release, items, answers) if path is not None), *responses],
+        inputs=[*(path for path in (release, items, answers, letters_of) if path is not None), *responses],
         outputs=[output] if output else [],
         show=scoring_views.show_models,
         params={"task": "multiple-choice", "split": split, "allow_partial": allow_partial}
-        | {"trust_letters": trust_letters, "coverage_floor": settings.coverage_floor}
+        | {"letters_of": letters_of and letters_of.name, "coverage_floor": settings.coverage_floor}
         | {"extractor_version": EXTRACTOR_VERSION, "prompt_version": PROMPT_VERSION},
     )
     if output is not None and stage.up_to_date():
         return
-    scores, report = _mark(run, release, split, items, answers, responses, allow_partial, trust_letters)
+    scores, report = _mark(run, release, split, items, answers, responses, allow_partial, letters_of)
     report |= {"extractor_version": EXTRACTOR_VERSION, "prompt_version": PROMPT_VERSION}
     held_back = any(model["score"] is None for model in report["models"]) or not report["models"]
     if output is not None:
         from kina_build.jsonl import write_records
 
-        write_records(output, scores)
+        write_records(output, with_order(scores, report.get("letters")))
         stage.finish(report, exit_code=int(held_back))
     else:
         run.report(report, scoring_views.show_models, int(held_back))
@@ -78,11 +78,11 @@ def _mark(
     answers: Path | None,
     responses: Sequence[Path],
     allow_partial: bool,
-    trust_letters: bool,
+    letters_of: Path | None,
 ) -> tuple[list[ItemScore], dict[str, Any]]:
+    from kina_build.scoring.lettering import STATED, Forms, find_forms, refuse_unproven
     from kina_build.scoring.marking import mark_models
-    from kina_build.scoring.prompts import build_prompt, prompt_digest
-    from kina_build.scoring.questions import read_items, read_release
+    from kina_build.scoring.questions import read_forms, read_items, read_release
     from kina_build.scoring.responses import read_responses, sift_responses
 
     files = [read_responses(path) for path in responses]
@@ -95,15 +95,11 @@ def _mark(
         if not questions:
             raise UsageError("give --release or --items", hint="or a results file of the public KINA runner")
     rows = [response for file in files for response in file.responses]
-    manifest = _release_manifest(release)
-    if release is not None and not trust_letters:
-        _check_letters(run, manifest, rows, questions)
-    wanted = {response.item_id for response in rows if response.prompt_sha is not None}
-    prompts = {
-        item_id: prompt_digest(build_prompt(question)) if item_id in wanted else None
-        for item_id, question in questions.items()
-    }
-    sifted = sift_responses(rows, prompts)
+    stated = read_forms(letters_of) if letters_of is not None else None
+    lettering = find_forms((one.asked for one in rows if one.answered), Forms(questions, stated=stated))
+    refuse_unproven(lettering, (items or release or Path("POOL")).name)
+    _tell_foreign(run, lettering)
+    sifted = sift_responses(rows, questions, lettering.foreign)
     names = sorted({response.model for response in rows})
     with run.console.progress("marking") as progress:
         scores, reports = mark_models(
@@ -111,6 +107,7 @@ def _mark(
             questions,
             sifted.responses,
             run.settings.scoring,
+            asked=lettering.asked,
             allow_partial=allow_partial,
             on_progress=progress,
         )
@@ -120,7 +117,9 @@ def _mark(
         "models": [_model_report(one) for one in reports],
         "dropped": dropped,
     }
-    if manifest:
+    if lettering.stated:
+        report["letters"] = STATED
+    if manifest := _release_manifest(release):
         report["dataset"] = {key: manifest.get(key) for key in ("version", "content_hash")}
     return scores, report
 
@@ -135,17 +134,13 @@ def _release_manifest(release: Path | None) -> dict[str, Any]:
     return manifest
 
 
-def _check_letters(
-    run: Run, manifest: Mapping[str, Any], rows: Sequence[Response], questions: Mapping[str, Question]
-) -> None:
-    """Refuse replies that may follow other letters; warn of those that only do not prove theirs."""
-    from kina_build.scoring.lettering import find_unproven, redrawn_items, refuse_unproven
-
-    unproven = find_unproven(rows, questions)
-    refuse_unproven(unproven, redrawn_items(manifest, questions))
-    if unproven:
+def _tell_foreign(run: Run, lettering: Lettering) -> None:
+    """Warn of replies to another form: they are left out, and the coverage says what is missing."""
+    if lettering.foreign:
         run.console.warn(
-            f"{len(unproven)} replies carry no prompt_sha: taken as made on this release's own letters"
+            f"{lettering.foreign.total()} replies were made on another form of their items (options in "
+            "another order, or a changed text) and are left out: score them with the --release or --items "
+            "that was asked"
         )
 
 

@@ -53,6 +53,8 @@ def show_extraction(report: dict[str, Any], console: Console) -> None:
 
 def show_models(report: dict[str, Any], console: Console) -> None:
     """Show accuracy per model, its breakdown, and what could not be marked."""
+    if report.get("letters"):
+        console.line(f"letters: {report['letters']}")
     rows = [
         [m["model"], m["score"], m["pass_at_1"], m["macro"], m["chance"], m["answered"], m["items"], m["k"]]
         for m in report["models"]

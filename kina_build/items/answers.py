@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +90,15 @@ def gather_letters(rows: Iterable[tuple[str, str, str | None]]) -> dict[str, dic
     return dict(given)
 
 
-def spread_strings(rows: Sequence[Mapping[str, Any]], items: Sequence[Item]) -> dict[str, dict[str, str]]:
+class Named(Protocol):
+    """Anything that has an item's id."""
+
+    @property
+    def item_id(self) -> str:
+        """Return the id."""
+
+
+def spread_strings(rows: Sequence[Mapping[str, Any]], items: Sequence[Named]) -> dict[str, dict[str, str]]:
     """Read rows {model, answers} whose answers are one letter an item, in the order of the items.
 
     Raises:

@@ -11,16 +11,22 @@ from kina_build.errors import InputError
 from kina_build.items.columns import Columns, find_columns
 from kina_build.items.keycolumns import NOTHING_TOLD, Partial, Reading, form_of, key_of, state_form
 from kina_build.items.keys import KeyForm, is_blank
+from kina_build.items.labels import split_block
 from kina_build.items.model import LETTERS, Item, content_id
 from kina_build.items.optioncells import OptionTexts, as_text, read_option_cells, read_options
+from kina_build.items.proposal import find_unread, propose_map
 from kina_build.items.rawfile import RawFile, RawRow, look_up, unwrap
 from kina_build.items.reject import Reject, RowRefused
+from kina_build.items.shapes import recognise
 from kina_build.items.text import squeeze
 from kina_build.items.verdicts import read_verdict
 from kina_build.progress import Progress, silent
 
 EMBEDDED = re.compile(r"\n\s*(?:answer\s+)?(?:options|choices)\s*[:：]\s*\n", re.IGNORECASE)
 """The line before options that stand inside the question, as in BIG-Bench Hard."""
+
+FIRST_LABEL = re.compile(r"(?:^|\s)(?=[(（\[]?[Aa]\s?[)）\].．、:：]\s*\S)")
+"""Where options may begin inside a question: "A." or "(A)"; in "vitamin A is" nothing begins."""
 
 LEVELS = ("discipline", "field", "subfield")
 TEXT_FIELDS = ("explanation", "question_source", "question_material", "author_id", "license", "language")
@@ -71,13 +77,13 @@ def draft_items(file: RawFile, reading: Reading = NOTHING_TOLD, on_progress: Pro
         UsageError: a mapping to a field or a column that does not exist.
     """
     rejects: list[Reject] = []
-    file = unwrap(file)
+    file = recognise(unwrap(file), reading.columns)
     rows = _keep(file, file.rows, check_pairs, rejects)
     columns = find_columns(RawFile(file.name, tuple(row for row, _ in rows), (), {}), reading.columns)
     if rows and "question" not in columns.fields:
         raise InputError(
             f"{file.name}: no column holds the question; there are: {', '.join(file.columns)}",
-            hint="name it with --map question=COLUMN",
+            hint=propose_map(file) or "name it with --map question=COLUMN",
         )
     partials = [
         p for _, p in _keep(file, [r for r, _ in rows], lambda row: _read_partial(row, columns), rejects)
@@ -90,10 +96,13 @@ def draft_items(file: RawFile, reading: Reading = NOTHING_TOLD, on_progress: Pro
         Draft(item, file.name, partial.row.line, own_id=_own_id(partial.row, columns) != "")
         for partial, item in made
     )
-    stated = {
+    stated: dict[str, Any] = {
         "mapping": columns.stated(),
         "keys": {column: state_form(form) for column, form in forms.items()},
+        "unread": find_unread(file, columns),
     }
+    if rejects and not drafts and not file.rejects:
+        stated["proposed"] = propose_map(file)
     return Drafts(drafts, tuple(rejects), stated)
 
 
@@ -139,7 +148,7 @@ def _read_partial(row: RawRow, columns: Columns) -> Partial:
         return _split_question(row, question)
     cells = [look_up(row.values, column) for column in columns.options]
     if len(cells) > 1:
-        options = read_option_cells(cells)
+        options = read_option_cells(cells, columns.options)
     elif is_blank(cells[0]):
         return _split_question(row, question)
     else:
@@ -150,12 +159,16 @@ def _read_partial(row: RawRow, columns: Columns) -> Partial:
 
 
 def _split_question(row: RawRow, question: str) -> Partial:
-    """Cut options off the end of a question."""
+    """Cut options off the end of a question: behind a heading, or from "A." on, where nothing is in doubt."""
     headings = list(EMBEDDED.finditer(question))
-    if not headings:
-        raise RowRefused("no_options", "no options: a question with a free answer")
-    stem, block = question[: headings[-1].start()], question[headings[-1].end() :]
-    return Partial(row, stem.rstrip(), read_options(block))
+    if headings:
+        stem, block = question[: headings[-1].start()], question[headings[-1].end() :]
+        return Partial(row, stem.rstrip(), read_options(block))
+    for first in reversed(list(FIRST_LABEL.finditer(question))):
+        stem, block = question[: first.start()].rstrip(), question[first.start() :].strip()
+        if stem and len(split_block(block)) > 1:
+            return Partial(row, stem, read_options(block))
+    raise RowRefused("no_options", "no options: a question with a free answer")
 
 
 def _finish(

@@ -10,14 +10,46 @@ from typing import Any
 
 from kina_build.errors import UsageError
 from kina_build.items.model import LETTERS
+from kina_build.items.naming import TAIL, fold_name
 from kina_build.items.rawfile import RawFile, look_up
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "item_id": ("item_id", "id", "question_id", "questionid", "qid", "uid", "uuid", "guid", "index"),
-    "question": ("question", "stem", "input", "prompt", "query", "question_text", "problem", "题目", "問題"),
-    "options": ("options", "choices", "texts", "option_texts", "mc1_targets", "endings", "candidates"),
+    "question": (
+        "question",
+        "stem",
+        "input",
+        "prompt",
+        "query",
+        "question_text",
+        "problem",
+        "题目",
+        "問題",
+        "ctx",
+        "goal",
+        "question_stem",
+        "sentence",
+    ),
+    "options": (
+        "options",
+        "choices",
+        "texts",
+        "option_texts",
+        "mc1_targets",
+        "endings",
+        "candidates",
+    ),
     "labels": ("labels", "option_labels"),
-    "question_material": ("question_material", "passage", "context", "material", "materials", "article"),
+    "question_material": (
+        "question_material",
+        "passage",
+        "context",
+        "material",
+        "materials",
+        "article",
+        "paragraph",
+        "excerpt",
+    ),
     "explanation": ("explanation", "rationale", "solution", "exp"),
     "question_source": ("question_source", "source", "src"),
     "author_id": ("author_id", "author"),
@@ -35,8 +67,13 @@ KEY_COLUMNS = (
     "gold", "correct", "correct_option", "ground_truth", "groundtruth", "gt", "cop",
     "answer_index", "answer_idx", "correct_index", "gold_index",
     "answer_text", "correct_text", "correct_answer_text",
+    "correct_answers", "right_answer", "gold_label", "answer_letter", "correct_letter", "correct_choice",
+    "correct_option_letter", "key_letter",
 )  # fmt: skip
 """Names of columns that hold a key; a file may have several, and then they must agree."""
+
+INDEX_COLUMNS = ("label", "gold_label", "answer_index", "answer_idx", "correct_index", "gold_index")
+"""Key columns that count options: beside one, "answers" are the options and not the right answers."""
 
 SYNONYMS = {
     "id": "item_id",
@@ -50,11 +87,11 @@ SYNONYMS = {
 MAPPABLE = (*ALIASES, "correct_answer")
 
 LETTER_COLUMN = re.compile(
-    r"(?:options?|opt|op|choices?|answer|ans|选项)?[ _.-]*\(?([a-z]|\d{1,2})\)?", re.IGNORECASE
+    r"(?:options?|opt|op|choices?|answer|ans|sol|选项)?[ _.-]*\(?([a-z]|\d{1,2})\)?", re.IGNORECASE
 )
 """Names of columns that hold one option each: A, option_b, choice 3, opa."""
 
-KNOWN_NAMES = frozenset(name for names in ALIASES.values() for name in names) | frozenset(KEY_COLUMNS)
+KNOWN_NAMES = frozenset(fold_name(name) for names in (*ALIASES.values(), KEY_COLUMNS) for name in names)
 
 
 @dataclass(frozen=True)
@@ -106,7 +143,7 @@ def find_columns(file: RawFile, told: Mapping[str, str]) -> Columns:
     """
     told = {SYNONYMS.get(name, name): column for name, column in told.items()}
     _check_told(file, told)
-    present = {column.casefold().strip(): column for column in file.columns}
+    present = _fold_all(file.columns)
     fields: dict[str, str] = {}
     for name, aliases in ALIASES.items():
         if name in ("options", "labels"):
@@ -135,14 +172,24 @@ def _check_told(file: RawFile, told: Mapping[str, str]) -> None:
                 )
 
 
+def _fold_all(columns: Sequence[str]) -> dict[str, str]:
+    """Return columns by folded name; of two that fold alike, the one that is written plainly."""
+    folded: dict[str, str] = {}
+    for column in sorted(columns, key=lambda name: fold_name(name) != name.casefold()):
+        folded.setdefault(fold_name(column), column)
+    return folded
+
+
 def _first(present: Mapping[str, str], aliases: Sequence[str]) -> str | None:
-    return next((present[alias] for alias in aliases if alias in present), None)
+    return next((present[name] for name in map(fold_name, aliases) if name in present), None)
 
 
 def _find_options(file: RawFile, told: Mapping[str, str], present: Mapping[str, str]) -> tuple[str, ...]:
     if "options" in told:
         return tuple(filter(None, told["options"].split(",")))
     found = _first(present, ALIASES["options"])
+    if found is None and _first(present, INDEX_COLUMNS) and "answers" in present:
+        return (present["answers"],)
     return (found,) if found else _find_option_columns(file.columns)
 
 
@@ -151,7 +198,7 @@ def _find_option_columns(columns: Sequence[str]) -> tuple[str, ...]:
     by_mark = {
         match.group(1).upper(): column
         for column in columns
-        if (match := LETTER_COLUMN.fullmatch(column.strip()))
+        if (match := LETTER_COLUMN.fullmatch(TAIL.sub("", column).strip()))
     }
     best: tuple[str, ...] = ()
     for series in (tuple(LETTERS), tuple(map(str, range(1, 27))), tuple(map(str, range(26)))):
@@ -167,4 +214,5 @@ def _run_length(series: Sequence[str], present: Mapping[str, str]) -> int:
 def _find_keys(told: Mapping[str, str], present: Mapping[str, str], used: set[str]) -> tuple[str, ...]:
     if "correct_answer" in told:
         return tuple(filter(None, told["correct_answer"].split(",")))
-    return tuple(present[name] for name in KEY_COLUMNS if name in present and present[name] not in used)
+    named = [present[name] for name in map(fold_name, KEY_COLUMNS) if name in present]
+    return tuple(column for column in dict.fromkeys(named) if column not in used)

@@ -11,6 +11,7 @@ from itertools import islice
 from kina_build.errors import InputError
 from kina_build.items.decoding import Decoded
 from kina_build.items.model import LETTERS
+from kina_build.items.naming import fold_name
 from kina_build.items.rawfile import RawFile, RawRow
 from kina_build.items.reject import Reject, RowRefused
 
@@ -38,7 +39,7 @@ def read_delimited(decoded: Decoded, name: str, delimiter: str | None, known: Co
         decoded: the text.
         name: the file's name, for messages.
         delimiter: what the user says it is; None finds it out.
-        known: column names that tell a header from a row, in lower case.
+        known: column names that tell a header from a row, folded.
 
     Raises:
         InputError: no delimiter fits, a repeated column, or neither header nor known layout.
@@ -100,7 +101,7 @@ def _lay_out(text: str, delimiter: str, known: Collection[str]) -> tuple[tuple[i
     probe = islice(_records(text, delimiter), PROBED_RECORDS)
     records = [record for _, record in probe if not isinstance(record, csv.Error)]
     first = [cell.strip() for cell in records[0]] if records else []
-    hits = sum(cell.casefold() in known for cell in first)
+    hits = sum(fold_name(cell) in known for cell in first)
     even = sum(len(record) == len(first) for record in records)
     if hits >= 2 or not _is_plain_question(records):
         return (hits, even, len(first)), Layout(delimiter, tuple(first), header=True)

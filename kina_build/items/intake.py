@@ -17,20 +17,23 @@ from kina_build.items.decoding import Decoded, decode
 from kina_build.items.jsonrows import read_json, read_jsonl
 from kina_build.items.keycolumns import Reading, key_form
 from kina_build.items.model import Item
+from kina_build.items.naming import fold_name
 from kina_build.items.pool import read_pool
+from kina_build.items.quizzes import read_quiz
 from kina_build.items.rawfile import RawFile
 from kina_build.items.reject import Reject, RowRefused
+from kina_build.items.workbook import is_workbook, read_workbook
 from kina_build.jsonl import canonical
 from kina_build.progress import Progress, silent
 from kina_build.rows import strict
 from kina_build.rows.source import STREAM, limits, open_source
 
-Format = Literal["auto", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
+Format = Literal["auto", "jsonl", "json", "csv", "tsv", "parquet", "arrow", "xlsx", "quiz"]
 KeyWord = Literal["auto", "letter", "text", "index0", "index1"]
 
 SUFFIXES: Mapping[str, Format] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv",
-    ".parquet": "parquet", ".arrow": "arrow",
+    ".parquet": "parquet", ".arrow": "arrow", ".xlsx": "xlsx", ".gift": "quiz", ".xml": "quiz",
 }  # fmt: skip
 
 
@@ -123,17 +126,35 @@ def read_raw(raw: bytes, name: str, suffix: str, source: ImportOptions = ImportO
     kind = source.format if source.format != "auto" else SUFFIXES.get(suffix, "auto")
     if not raw.strip():
         raise InputError(f"{name}: the file is empty")
+    binary = _read_binary(raw, name, kind, source)
+    if binary is not None:
+        return binary
+    decoded = decode(raw, name, source.encoding)
+    if not decoded.text.strip():
+        raise InputError(f"{name}: the file is empty")
+    return _read_text(decoded, name, suffix, kind, source)
+
+
+def _read_binary(raw: bytes, name: str, kind: Format, source: ImportOptions) -> RawFile | None:
     if kind == "parquet" or (kind == "auto" and raw.startswith(b"PAR1")):
         return read_parquet(raw, name)
     if kind == "arrow":
         return read_arrow(raw, name)
-    decoded = decode(raw, name, source.encoding)
-    if not decoded.text.strip():
-        raise InputError(f"{name}: the file is empty")
+    if kind == "xlsx" or (kind == "auto" and is_workbook(raw)):
+        return read_workbook(raw, name, KNOWN_NAMES | _mapped(source))
+    return None
+
+
+def _read_text(decoded: Decoded, name: str, suffix: str, kind: Format, source: ImportOptions) -> RawFile:
     if kind in ("json", "jsonl", "auto") and decoded.text.lstrip()[:1] in ("{", "["):
         return _read_json_like(decoded, name, kind)
     if kind in ("json", "jsonl"):
         return read_jsonl(decoded, name)
+    quiz = read_quiz(decoded, name, suffix) if kind in ("auto", "quiz") and not source.delimiter else None
+    if quiz is not None:
+        return quiz
+    if kind == "quiz":
+        raise InputError(f"{name}: neither Aiken nor GIFT nor Moodle XML")
     delimiter = source.delimiter or ("\t" if kind == "tsv" else None)
     return read_delimited(decoded, name, delimiter, KNOWN_NAMES | _mapped(source))
 
@@ -252,7 +273,7 @@ def _read_json_like(decoded: Decoded, name: str, kind: Format) -> RawFile:
 
 
 def _mapped(source: ImportOptions) -> frozenset[str]:
-    return frozenset(one.casefold() for column in source.columns.values() for one in column.split(",") if one)
+    return frozenset(fold_name(one) for column in source.columns.values() for one in column.split(",") if one)
 
 
 def _merge(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -13,6 +13,9 @@ from kina_build.rows import strict
 from kina_build.rows.source import limits
 from kina_build.rows.strict import lines_of, skip_blanks
 
+SPLITS = frozenset({"train", "training", "test", "dev", "val", "valid", "validation", "eval"})
+"""Keys under which one file holds the rows of several splits."""
+
 
 def read_jsonl(decoded: Decoded, name: str) -> RawFile:
     """Read one object a line; lines that are none are rejected, each by itself."""
@@ -82,6 +85,8 @@ def _find_rows(document: Any, text: str, name: str) -> tuple[list[Any], dict[str
     if len(lists) == 1:
         shared = {key: value for key, value in document.items() if key != lists[0]}
         return document[lists[0]], shared, _begin_of(text, lists[0])
+    if len(lists) > 1 and SPLITS.issuperset(document):
+        return [{**row, "split": row.get("split", key)} for key in lists for row in document[key]], {}, -1
     if len(lists) > 1:
         raise InputError(f"{name}: more than one list of objects: {', '.join(lists)}", hint="split the file")
     if document and all(isinstance(value, dict) for value in document.values()):

@@ -20,6 +20,7 @@ Form = Literal["label", "index", "text"]
 
 BRACKETED = re.compile(r"[(（\[]?\s*([A-Za-z])\s*[)）\].．、:：]*")
 JOINED = re.compile(r"[A-Z]{2,10}|(?i:[A-Z](?:\s*[,;、/&\s]\s*(?:and\s+)?[A-Z]){1,9})")
+LETTER_AND_TEXT = re.compile(r"[(（\[]?\s*(?P<letter>[A-Za-z])\s*[)）\].．、:：]\s*(?P<text>\S.*)", re.DOTALL)
 WHOLE = re.compile(r"[+-]?\d+(?:\.0)?")
 FOOTER = ".。!！ \t\n"
 """What a near miss may differ by, besides letter case and blanks."""
@@ -52,6 +53,8 @@ def decide_form(cells: Sequence[KeyCell], column: str) -> KeyForm:
     named = column.lower().replace("-", "_")
     if named.endswith(("_text", "_string")):
         return KeyForm("text")
+    if named.endswith("letter"):
+        return KeyForm("label")
     if named.endswith(("index", "_idx")) or named == "cop":
         return KeyForm("index", _decide_base(cells))
     single = [cell for cell in cells if not isinstance(cell.value, list)]
@@ -120,6 +123,8 @@ def _as_letters(value: Any, options: OptionTexts) -> list[str]:
     text = value.strip() if isinstance(value, str) else str(value)
     if text in options.labels:
         return [LETTERS[options.labels.index(text)]]
+    if said := _with_text(text, options):
+        return said
     bare = BRACKETED.fullmatch(text)
     if bare:
         letter = bare.group(1)
@@ -129,6 +134,16 @@ def _as_letters(value: Any, options: OptionTexts) -> list[str]:
         if _in_range(letters, options) and len(set(letters)) == len(letters):
             return letters
     return []
+
+
+def _with_text(text: str, options: OptionTexts) -> list[str]:
+    """Read a key that is a letter and the text it names: "B. Otter"; [] where the two do not agree."""
+    said = LETTER_AND_TEXT.fullmatch(text)
+    if said is None:
+        return []
+    at = LETTERS.index(said["letter"].upper())
+    named = at < len(options.texts) and fold_option(options.texts[at]) == fold_option(said["text"])
+    return [LETTERS[at]] if named else []
 
 
 def _in_range(letters: Sequence[str], options: OptionTexts) -> bool:

@@ -17,8 +17,8 @@ PREFIX = re.compile(
 )
 """A label before an option; "1.5" is a number, not the option 5 with label 1."""
 
-MARKER = r"(?:[(（\[]{0}[)）\]]|{0}[)）.．、:：](?!\d))"
-"""A label inside a longer text: "(A)", "A)", "A."."""
+MARKER = r"(?:[(（\[]{0}[)）\]]|{0}[)）.．、:：](?!\d)|{0} [)）])"
+"""A label inside a longer text: "(A)", "A)", "A.", "a )"."""
 
 LABELLED_ENOUGH = 3
 """Labelled options that make the unlabelled rest suspicious ("A. thaliana, B. subtilis, yeast" does not)."""

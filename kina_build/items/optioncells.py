@@ -7,7 +7,7 @@ import io
 import tokenize
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -22,6 +22,9 @@ TEXT_LISTS = ("text", "texts", "choices", "options")
 LABEL_LISTS = ("label", "labels", "key", "keys")
 
 MARK_FIELDS = ("is_correct", "isCorrect", "correct")
+
+LONG_NAME = 3
+"""Characters from which on a column's name is no option letter or number."""
 
 LONGEST_LITERAL = 100_000
 """Characters of the longest Python list that is parsed."""
@@ -60,12 +63,17 @@ def read_options(value: Any, labels: Any = None) -> OptionTexts:
     return _with_labels(found, _as_list(labels))
 
 
-def read_option_cells(cells: Sequence[Any]) -> OptionTexts:
-    """Read options that stand in columns of their own; blank cells at the end are no options."""
-    texts = list(cells)
-    while texts and (texts[-1] is None or texts[-1] == ""):
-        texts.pop()
-    return _from_texts(texts)
+def read_option_cells(cells: Sequence[Any], columns: Sequence[str] = ()) -> OptionTexts:
+    """Read options that stand in columns of their own; blank cells at the end are no options.
+
+    Args:
+        cells: the options.
+        columns: their names, by which a key may call them.
+    """
+    found = _from_texts(cells)
+    if found.labels or any(len(name) < LONG_NAME for name in columns):
+        return found
+    return replace(found, labels=tuple(columns[: len(found.texts)]))
 
 
 def _read(value: Any) -> OptionTexts:
@@ -82,7 +90,7 @@ def _read(value: Any) -> OptionTexts:
 
 def _from_texts(values: Sequence[Any]) -> OptionTexts:
     kept = list(values)
-    while kept and kept[-1] is None:  # padding of fixed-length lists
+    while kept and (kept[-1] is None or kept[-1] == ""):  # padding of fixed-length lists
         kept.pop()
     texts, labels = strip_labels([as_text(one) for one in kept])
     return OptionTexts(tuple(texts), tuple(labels))
@@ -136,7 +144,15 @@ def _from_string(text: str) -> OptionTexts:
     block = split_block(stripped) or split_bullets(stripped)
     if not block:
         raise RowRefused("options_unparsed", f"options are one string that is no list: {shorten(stripped)}")
-    return OptionTexts(tuple(text for _, text in block), tuple(label for label, _ in block if label))
+    return OptionTexts(_cut_commas([text for _, text in block]), tuple(label for label, _ in block if label))
+
+
+def _cut_commas(texts: Sequence[str]) -> tuple[str, ...]:
+    """Cut the sign that parts options of one string, where all but the last end with it: "a) x , b) y"."""
+    for sign in (",", ";"):
+        if all(text.endswith(f" {sign}") for text in texts[:-1]):
+            return (*(text.removesuffix(sign).rstrip() for text in texts[:-1]), texts[-1])
+    return tuple(texts)
 
 
 def _parse_literal(text: str) -> Any:

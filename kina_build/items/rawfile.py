@@ -36,7 +36,7 @@ class RawFile:
         return list(dict.fromkeys(column for row in self.rows for column in row.values))
 
 
-WRAPPERS = ("data", "item", "sample")
+WRAPPERS = ("data", "item", "sample", "row")
 """Keys under which labelling platforms wrap a whole record."""
 
 

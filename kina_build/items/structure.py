@@ -8,15 +8,9 @@ from collections.abc import Iterator
 from kina_build.items.equality import equal_options
 from kina_build.items.findings import Fault
 from kina_build.items.labels import PREFIX, find_unlabelled, strip_labels
+from kina_build.items.mentions import find_mention
 from kina_build.items.model import LETTERS, Item
 from kina_build.items.reject import RowRefused
-
-REFERENCE = re.compile(
-    r"""(?xi) \W* (?: (?:both|either|neither|only|all\s+(?:but|except)|options?|answers?|choices?) \s+ )?
-    (?-i: \(?[A-Z]\)? (?: \s*(?:,|&|/|,?\s+(?:and|or|nor))\s*\(?[A-Z]\)? )* )
-    (?: \s+ (?:only|above|below|alone) )? \W*"""
-)
-"""A whole option that names other options by letter."""
 
 SENSES = {
     "text": "read the same",
@@ -88,16 +82,11 @@ def _check_labels(item: Item) -> Iterator[Fault]:
             message = f"option {option.key} reads {option.answer!r}, the letter of another option"
             yield Fault("option_text_is_label", f"options.{option.key}", message)
             return
-    for option in item.options:
-        named = _named_letters(option.answer) & letters
-        if named and len(named) + ("only" in option.answer.lower()) > 1:
-            message = f"option {option.key} names options by letter: {option.answer.strip()!r}"
-            evidence = {"letters": sorted(named)}
-            yield Fault("option_refers_to_letters", f"options.{option.key}", message, evidence)
-
-
-def _named_letters(answer: str) -> set[str]:
-    return set(re.findall(r"\b[A-Z]\b", answer)) if REFERENCE.fullmatch(answer) else set()
+    if mention := find_mention(item):
+        key, named = mention
+        answer = next(option.answer for option in item.options if option.key == key)
+        message = f"option {key} names options by letter: {answer.strip()!r}"
+        yield Fault("option_refers_to_letters", f"options.{key}", message, {"letters": sorted(named)})
 
 
 def _all_labelled(texts: list[str]) -> bool:

@@ -12,6 +12,7 @@ from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.items.model import LETTERS
 from kina_build.jsonl import read_json
 from kina_build.ranking.floors import AnswerKey
+from kina_build.scoring.lettering import match_places
 from kina_build.tables import read_table
 
 ID_FIELDS = ("item_id", "id", "question_id")
@@ -27,6 +28,10 @@ class ItemKey(BaseModel):
     letter: str
     options: int
     discipline: str = ""
+    texts: tuple[str, ...] = ()
+    """Of the options, in order."""
+    letters: tuple[str, ...] = ()
+    """Of the options, in order."""
 
 
 def read_items(path: Path) -> list[ItemKey]:
@@ -67,6 +72,27 @@ def key_of(items: Sequence[ItemKey], item_ids: Sequence[str]) -> AnswerKey:
         keys=tuple(known[i].letter for i in item_ids),
         option_counts=tuple(known[i].options for i in item_ids),
     )
+
+
+def rekey(asked: Sequence[ItemKey], items: Sequence[ItemKey]) -> list[ItemKey]:
+    """Give items as they were asked the keys of another file, carried over by the options' texts.
+
+    Raises:
+        InputError: an item that the other file does not have, or whose options are others there.
+    """
+    known = {key.item_id: key for key in items}
+    keyed: list[ItemKey] = []
+    for one in asked:
+        other = known.get(one.item_id)
+        places = match_places(one.texts, other.texts) if other is not None else None
+        if other is None or places is None:
+            fault = "is not in --items" if other is None else "has other options in --items"
+            raise InputError(
+                f"item {one.item_id!r} of --letters-of {fault}", hint="leave out --items to use its own keys"
+            )
+        right = places.index(other.letters.index(other.letter))
+        keyed.append(one.model_copy(update={"letter": one.letters[right]}))
+    return keyed
 
 
 def read_item_ids(path: Path) -> list[str]:
@@ -119,4 +145,12 @@ def _item_key(values: dict[str, Any], seen: set[str]) -> ItemKey:
     if not isinstance(letter, str) or letter not in letters:
         raise ValueError(f"answer: {letter!r} is not one of {', '.join(letters)}")
     discipline = values.get("discipline") or values.get("category") or ""
-    return ItemKey(item_id=str(item_id), letter=letter, options=len(options), discipline=str(discipline))
+    texts = tuple(str(o.get("answer") or o.get("text")) if isinstance(o, dict) else str(o) for o in options)
+    return ItemKey(
+        item_id=str(item_id),
+        letter=letter,
+        options=len(options),
+        discipline=str(discipline),
+        texts=texts,
+        letters=tuple(letters),
+    )

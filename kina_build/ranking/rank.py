@@ -28,6 +28,7 @@ from kina_build.ranking.leaderboard import (
 from kina_build.ranking.ranks import order_models
 from kina_build.ranking.stability import measure_agreement, split_half, thin
 from kina_build.ranking.standings import Study, build_standings, interval_method
+from kina_build.scoring.lettering import STATED
 
 SHOWN_FLAGS = 50
 
@@ -52,6 +53,8 @@ class Extras:
     letters: dict[str, Sequence[str]] | None = None
     """Model to its letters, in the order of the board's items."""
     dataset: Dataset | None = None
+    stated: bool = False
+    """The letters behind the scores were read in an order that was only stated."""
 
 
 def rank(
@@ -102,7 +105,7 @@ def rank(
         filter_models=tuple(m.model for m in board.not_ranked if m.reason == USED_IN_FILTER),
         item_summary=summarise_items(analyse_items(board)),
         paper=_paper(board, rules, seed) if paper and len(order) > 1 else (),
-        notes=NOTES,
+        notes=(*NOTES, f"letters: {STATED}") if extras.stated else NOTES,
     )
 
 

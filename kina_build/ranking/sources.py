@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from kina_build.errors import InputError, RowErrors, RowFault
+from kina_build.errors import InputError, Refusal, RowErrors, RowFault
 from kina_build.jsonl import read_records
 from kina_build.ranking.itemanalysis import NO_LETTER
 from kina_build.ranking.itemfiles import ItemKey
+from kina_build.scoring.lettering import STATED
 from kina_build.tables import Row, read_table
 
 FIXED_COLUMNS = ("item_id", "discipline")
@@ -31,6 +32,10 @@ class ScoreTable:
     disciplines: tuple[str, ...]
     letters: dict[str, Sequence[str]] | None = None
     """Model to its letters in the order of item_ids, "-" for none."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Item to the letter of its right option when it was scored, where the rows tell."""
+    stated: bool = False
+    """Letters were read in an order that their reader stated."""
 
 
 class LetterRow(BaseModel):
@@ -79,7 +84,7 @@ def read_letters(path: Path, items: Sequence[ItemKey]) -> ScoreTable:
         if len(row.answers) != len(items)
     ]
     if faults:
-        raise RowErrors(faults, hint="--items must be the file the answers were given to, in its order")
+        raise RowErrors(faults, hint="--letters-of must be the file the answers were given to, in its order")
     if len({row.model for row in rows}) != len(rows):
         raise InputError(f"{path}: a model stands on more than one row")
     right = np.array([key.letter for key in items])
@@ -89,7 +94,25 @@ def read_letters(path: Path, items: Sequence[ItemKey]) -> ScoreTable:
         scores=np.stack([np.array(list(row.answers)) == right for row in rows]).astype(float),
         disciplines=tuple(key.discipline for key in items),
         letters={row.model: tuple(row.answers) for row in rows},
+        stated=True,
     )
+
+
+def check_letters(table: ScoreTable, keys: Sequence[ItemKey]) -> None:
+    """Refuse letters that were scored in another order of options than the items have.
+
+    Raises:
+        Refusal: an item whose right option bore another letter when it was scored.
+    """
+    if table.letters is None:
+        return
+    moved = [key.item_id for key in keys if table.keys.get(key.item_id, key.letter) != key.letter]
+    if moved:
+        raise Refusal(
+            f"{len(moved)} items bore another right letter when they were scored, first {moved[0]!r}: the "
+            "letters in the scores follow another order of options than these items",
+            hint="give the --release or --items that `kina score` was given, or neither",
+        )
 
 
 def letters_of(table: ScoreTable, item_ids: Sequence[str]) -> dict[str, Sequence[str]] | None:
@@ -115,7 +138,13 @@ def _read_long(rows: Sequence[Row], name: str) -> ScoreTable:
     models = tuple(dict.fromkeys(model for model, _ in cells))
     disciplines = _disciplines(rows, name)
     table = _table(models, disciplines, cells)
-    return replace(table, letters=_single_letters(rows, table))
+    answers = {str(row.values["item_id"]): row.values.get("answer") for row in rows}
+    return replace(
+        table,
+        letters=_single_letters(rows, table),
+        keys={item_id: letter for item_id, letter in answers.items() if isinstance(letter, str) and letter},
+        stated=any(row.values.get("letters_order") == STATED for row in rows),
+    )
 
 
 def _single_letters(rows: Sequence[Row], table: ScoreTable) -> dict[str, Sequence[str]] | None:

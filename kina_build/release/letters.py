@@ -1,9 +1,10 @@
 """The letters of the options: keys spread evenly over them, the other options in a drawn order.
 
-Options that speak of the others together stay where they stand. Letters that name options
-follow them; where it is not certain that they do, the item keeps its order. So does an item
-of the release before this one. All these are counted first, and the keys that may move make
-the count as even as it can be, per split and number of options.
+Options that speak of the others together stay where they stand, and so does a text that stands
+last all over the pool. Letters that name options follow them; where it is not certain that they
+do, the item keeps its order. So does an item of the release before this one. All these are
+counted first, and the keys that may move make the count as even as it can be, per split and
+number of options.
 
 Who knows the seed must not find private keys. A balanced draw therefore rests on a secret that
 only the keys themselves make (`make_salt`); where so few keys are private that they could be
@@ -17,9 +18,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kina_build.items.model import LETTERS, Item, Option
+from kina_build.items.wordings import PINNED
 from kina_build.release.balance import balance_letters
 from kina_build.release.draw import draw
-from kina_build.release.references import PINNED, find_doubt, rename
+from kina_build.release.references import find_doubt, rename
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ def letter_items(
     secret: str,
     balanced: bool = True,
     earlier: Mapping[str, Sequence[str]] | None = None,
+    last: frozenset[str] = frozenset(),
 ) -> list[Lettering]:
     """Order the options of one split's items, keys balanced over the letters.
 
@@ -49,6 +52,7 @@ def letter_items(
         secret: of the draws: not to be made from what is published.
         balanced: False orders each item by its texts alone.
         earlier: option texts of items of the release before this one, in its order.
+        last: texts that stay last where they stand last (find_last_texts).
     """
     reasons = {item.item_id: find_doubt(item) for item in items}
     orders: dict[str, list[int]] = {}
@@ -58,12 +62,12 @@ def letter_items(
         elif (order := _order_as(item, (earlier or {}).get(item.item_id, ()))) is not None:
             orders[item.item_id] = order
         elif not balanced or _names_letters(item):  # whose texts change with its letters: stable by itself
-            orders[item.item_id] = draw_order(item, seed)
+            orders[item.item_id] = draw_order(item, seed, last=last)
     groups: dict[int, list[Item]] = defaultdict(list)
     for item in items:
         groups[len(item.options)].append(item)
     for size, group in groups.items():
-        orders |= _balance(group, size, orders, seed, secret)
+        orders |= _balance(group, size, orders, seed, secret, last)
     return [assign_letters(item, orders[item.item_id], reasons[item.item_id]) for item in items]
 
 
@@ -91,7 +95,13 @@ def keep_letters(item: Item) -> Lettering:
     return assign_letters(item, range(len(item.options)), "not asked for")
 
 
-def draw_order(item: Item, seed: int, secret: str = "", key_place: int | None = None) -> list[int]:
+def draw_order(
+    item: Item,
+    seed: int,
+    secret: str = "",
+    key_place: int | None = None,
+    last: frozenset[str] = frozenset(),
+) -> list[int]:
     """Draw the old place that goes to each new place; pinned options keep theirs.
 
     Options are ordered by a hash of their text, not of their old place: who knows the seed
@@ -102,8 +112,9 @@ def draw_order(item: Item, seed: int, secret: str = "", key_place: int | None = 
         seed: of the draw.
         secret: of the draw.
         key_place: where the right option goes; None draws that too.
+        last: texts that stay last where they stand last (find_last_texts).
     """
-    fixed = _pinned(item)
+    fixed = _pinned(item, last)
     if key_place is not None:
         fixed[key_place] = _key_of(item)
     taken = set(fixed.values())
@@ -114,7 +125,12 @@ def draw_order(item: Item, seed: int, secret: str = "", key_place: int | None = 
 
 
 def _balance(
-    group: Sequence[Item], size: int, orders: Mapping[str, Sequence[int]], seed: int, secret: str
+    group: Sequence[Item],
+    size: int,
+    orders: Mapping[str, Sequence[int]],
+    seed: int,
+    secret: str,
+    last: frozenset[str],
 ) -> dict[str, list[int]]:
     """Order those items of one number of options that have no order yet."""
     frozen, movable = [], []
@@ -122,16 +138,16 @@ def _balance(
         key = _key_of(item)
         if item.item_id in orders:
             frozen.append(orders[item.item_id].index(key) if key >= 0 else key)
-        elif key < 0 or key in _pinned(item):
+        elif key < 0 or key in _pinned(item, last):
             frozen.append(key)
         else:
-            pinned = _pinned(item)
+            pinned = _pinned(item, last)
             movable.append((item.item_id, [n for n in range(size) if n not in pinned]))
     movable.sort(key=lambda one: (draw(seed, "letters", secret, one[0]), one[0]))
     tie = {n: draw(seed, "letters", secret, "place", str(size), str(n)) for n in range(size)}
     placed = balance_letters(movable, [key for key in frozen if key >= 0], tie)
     return {
-        item.item_id: draw_order(item, seed, secret, placed.get(item.item_id))
+        item.item_id: draw_order(item, seed, secret, placed.get(item.item_id), last)
         for item in group
         if item.item_id not in orders
     }
@@ -150,8 +166,11 @@ def _names_letters(item: Item) -> bool:
     return any(rename(option.answer, shifted) != option.answer for option in item.options)
 
 
-def _pinned(item: Item) -> dict[int, int]:
-    return {n: n for n, option in enumerate(item.options) if PINNED.fullmatch(option.answer)}
+def _pinned(item: Item, last: frozenset[str]) -> dict[int, int]:
+    pinned = {n: n for n, option in enumerate(item.options) if PINNED.fullmatch(option.answer)}
+    if item.options and item.options[-1].answer.strip() in last:
+        pinned[len(item.options) - 1] = len(item.options) - 1
+    return pinned
 
 
 def _key_of(item: Item) -> int:

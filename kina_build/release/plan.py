@@ -14,6 +14,7 @@ from kina_build.release.evidence import make_salt
 from kina_build.release.gates import REDUCED, Draft, exempt, find_faults
 from kina_build.release.letters import Lettering, keep_letters, letter_items
 from kina_build.release.record import Exemption, GateFault, Letters, Provenance, ReleaseRecord, Withheld
+from kina_build.release.references import find_last_texts
 from kina_build.release.rows import Row
 from kina_build.release.splits import SPLITS, assign_splits
 from kina_build.release.versions import Version
@@ -110,7 +111,7 @@ def plan_release(
         earlier=past.split_of if past else None,
     )
     parts = {split: [item for item in admission.items if splits[item.item_id] == split] for split in SPLITS}
-    lettered = _letter(parts, request, past, rules)
+    lettered = _letter(parts, request, past, rules, find_last_texts(admission.items, rules))
     items = {split: tuple(one.item for one in kept) for split, kept in lettered.items()}
     forbidden = {one.item_id: one.reason for one in admission.withheld} | dict(taken_down or {})
     draft = Draft(items, clusters, request.licenses, forbidden)
@@ -130,7 +131,11 @@ def plan_release(
 
 
 def _letter(
-    parts: Mapping[str, Sequence[Item]], request: Request, past: Past | None, rules: ReleaseRules
+    parts: Mapping[str, Sequence[Item]],
+    request: Request,
+    past: Past | None,
+    rules: ReleaseRules,
+    last: frozenset[str],
 ) -> dict[str, list[Lettering]]:
     """Letter the options of each split's items."""
     if not request.shuffle:
@@ -143,6 +148,7 @@ def _letter(
             secret=secret,
             balanced=split not in request.private or len(items) >= rules.committed_answers,
             earlier={row.id: row.choices for row in (past.rows.get(split, ()) if past else ())},
+            last=last,
         )
         for split, items in parts.items()
     }

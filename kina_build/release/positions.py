@@ -9,7 +9,7 @@ from kina_build.config import ItemRules
 from kina_build.items.cues import add_tallies, measure_balance, tally
 from kina_build.items.findings import Fault
 from kina_build.items.model import LETTERS, Item, Option
-from kina_build.release.references import PINNED
+from kina_build.items.wordings import PINNED
 from kina_build.release.splits import TEST
 
 Located = Iterator[tuple[str, Fault]]

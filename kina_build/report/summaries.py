@@ -58,18 +58,17 @@ def coverage_plot(artefacts: Artefacts) -> BarPlot | None:
     return bars("Coverage of anchors", "best support, 0 to 1", _ascending(best), top=1.0, digits=3)
 
 
-<<<<<<< HEAD
 def certified(artefacts: Artefacts) -> Figures | None:
     """Return what may be printed of the selection's certificate."""
     selection = artefacts.selection
     return None if selection is None else figures_of(selection.model_dump())
-=======
+
+
 def released_coverage(record: ReleaseRecord) -> list[list[str]]:
     """Lay out the figures of the released items as the card has them; empty without evidence."""
     found = record.figures.get("selection")
     lines = selection_lines(found) if found else []
     return [line.strip("| ").split(" | ") for line in lines if not line.startswith("|---")]
->>>>>>> release
 
 
 def gain_plot(artefacts: Artefacts) -> LinePlot | None:

@@ -10,7 +10,7 @@ from kina_build.config import ScoringRules
 from kina_build.progress import Progress, silent
 from kina_build.scoring.multiple_choice import ItemScore, ModelReport, report_model, score_items
 from kina_build.scoring.questions import Question
-from kina_build.scoring.responses import Response
+from kina_build.scoring.responses import Asked, Response
 
 WORTH_A_PROCESS = 20_000
 """Responses below which starting processes costs more than it saves."""
@@ -22,6 +22,7 @@ def mark_models(
     responses: Sequence[Response],
     rules: ScoringRules = ScoringRules(),
     *,
+    asked: Mapping[Asked, Question] | None = None,
     allow_partial: bool = False,
     on_progress: Progress = silent,
 ) -> tuple[list[ItemScore], list[ModelReport]]:
@@ -29,18 +30,18 @@ def mark_models(
     own: dict[str, list[Response]] = defaultdict(list)
     for response in responses:
         own[response.model].append(response)
-    shared = (questions, rules, allow_partial)
+    shared = (questions, asked or {}, rules, allow_partial)
     marked = _mark_all([(model, own[model], *shared) for model in models], on_progress)
     return [row for scores, _ in marked for row in scores], [report for _, report in marked]
 
 
-Work = tuple[str, Sequence[Response], Mapping[str, Question], ScoringRules, bool]
+Work = tuple[str, Sequence[Response], Mapping[str, Question], Mapping[Asked, Question], ScoringRules, bool]
 Marked = tuple[list[ItemScore], ModelReport]
 
 
 def _mark_one(work: Work, on_progress: Progress = silent) -> Marked:
-    model, responses, questions, rules, allow_partial = work
-    scores = score_items(questions, responses, on_progress)
+    model, responses, questions, asked, rules, allow_partial = work
+    scores = score_items(questions, responses, on_progress, asked)
     return scores, report_model(model, questions, scores, responses, rules, allow_partial=allow_partial)
 
 

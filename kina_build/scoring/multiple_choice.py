@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.config import ScoringRules
 from kina_build.progress import Progress, silent
+from kina_build.scoring.lettering import translate
 from kina_build.scoring.letters import Extraction, extract_letter
 from kina_build.scoring.questions import Question, chance_level
-from kina_build.scoring.responses import Response
+from kina_build.scoring.responses import Asked, Response
 
 LEVELS = ("discipline", "field", "subfield")
 
@@ -113,17 +115,40 @@ def own_label(letter: str | None, response: Response, question: Question) -> str
     return question.labels[response.option_order[question.labels.index(letter)]]
 
 
+def read_own(
+    response: Response, question: Question, asked: Mapping[Asked, Question]
+) -> tuple[str | None, str]:
+    """Read what one reply chose, as the item's own label and how it was read.
+
+    Args:
+        response: the reply.
+        question: the item's own form.
+        asked: the form that was asked, where it is another.
+    """
+    form = asked.get(response.asked, question)
+    found = read_letter(response, form)
+    return translate(own_label(found.letter, response, form), form, question), found.status
+
+
 def score_items(
-    questions: Mapping[str, Question], responses: Iterable[Response], on_progress: Progress = silent
+    questions: Mapping[str, Question],
+    responses: Iterable[Response],
+    on_progress: Progress = silent,
+    asked: Mapping[Asked, Question] = MappingProxyType({}),
 ) -> list[ItemScore]:
-    """Mark sifted responses; return one row a (model, item) with an answered sample, sorted."""
+    """Mark sifted responses; return one row a (model, item) with an answered sample, sorted.
+
+    Args:
+        questions: by item_id.
+        responses: of known items.
+        on_progress: told of responses.
+        asked: the forms that were asked, where they are not the questions' own (find_forms).
+    """
     by_item: dict[tuple[str, str], list[tuple[str | None, str]]] = defaultdict(list)
     listed = [response for response in responses if response.answered]
     for done, response in enumerate(listed, start=1):
-        question = questions[response.item_id]
-        found = read_letter(response, question)
-        chosen = own_label(found.letter, response, question)
-        by_item[response.model, response.item_id].append((chosen, found.status))
+        chosen = read_own(response, questions[response.item_id], asked)
+        by_item[response.model, response.item_id].append(chosen)
         if done % 1000 == 0 or done == len(listed):
             on_progress(done, len(listed))
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.folders import refuse_links
+from kina_build.items.intake import read_pool_or_import
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.jsonl import describe, iter_rows, read_records
@@ -40,14 +42,18 @@ class Question(BaseModel):
         return labels(len(self.choices))
 
 
-def from_item(item: Item) -> Question:
+def from_item(item: Item, *, keyed: bool = True) -> Question:
     """Turn a pool item into a question; options are relabelled A, B, ... in their order.
+
+    Args:
+        item: with at least two options.
+        keyed: whether its key is needed; else one that names no option becomes the empty answer.
 
     Raises:
         InputError: the key names no option.
     """
     keys = [option.key for option in item.options]
-    if item.correct_answer not in keys:
+    if item.correct_answer not in keys and keyed:
         raise InputError(
             f"item {item.item_id!r}: the key {item.correct_answer!r} names none of its options",
             hint="`kina check` lists such items",
@@ -57,7 +63,7 @@ def from_item(item: Item) -> Question:
         question=item.question,
         material=item.question_material or "",
         choices=tuple(option.answer for option in item.options),
-        answer=labels(len(keys))[keys.index(item.correct_answer)],
+        answer=labels(len(keys))[keys.index(item.correct_answer)] if item.correct_answer in keys else "",
         discipline=item.discipline,
         field=item.field,
         subfield=item.subfield,
@@ -98,6 +104,16 @@ def from_kina_metadata(metadata: dict[str, Any]) -> Question:
     )
 
 
+def hash_option(text: str) -> str:
+    """Return the sha256 of an option's text, blanks folded, by which a reply says what it was shown."""
+    return hashlib.sha256(fold_blanks(text).encode()).hexdigest()
+
+
+def fold_blanks(text: str) -> str:
+    """Fold runs of blanks, and drop those at the ends."""
+    return " ".join(text.split())
+
+
 def read_items(path: Path) -> list[Question]:
     """Read the questions of a pool.jsonl, sorted by id.
 
@@ -105,6 +121,25 @@ def read_items(path: Path) -> list[Question]:
         InputError: as read_pool, or a key that names no option.
     """
     return _by_id(from_item(item) for item in read_pool(path))
+
+
+def read_forms(path: Path) -> dict[str, Question]:
+    """Read the forms in which a pool, or all splits of a release folder, put their items.
+
+    Raises:
+        InputError: as read_pool_or_import and read_release, or a folder without a split.
+    """
+    if not path.is_dir():
+        return forms_of(read_pool_or_import(path)[0])
+    splits = sorted(file.stem for file in path.glob("*.jsonl") if file.stat().st_size)
+    if not splits:
+        raise InputError(f"{path}: no split of a release", hint="give the folder that `kina export` wrote")
+    return {one.item_id: one for split in splits for one in read_release(path, split, keyed=False)}
+
+
+def forms_of(items: Iterable[Item]) -> dict[str, Question]:
+    """Return the forms of items that have at least two options, whatever their keys."""
+    return {item.item_id: from_item(item, keyed=False) for item in items if len(item.options) > 1}
 
 
 class Answer(BaseModel):

@@ -7,6 +7,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from kina_build.scoring.letters import extract_letter
+from kina_build.scoring.questions import hash_option
+from kina_build.scoring.responses import OptionHash
 
 
 class Reply(BaseModel):
@@ -22,6 +24,10 @@ class Reply(BaseModel):
     reasoning: str = ""
     finish_reason: str | None = None
     """What the endpoint says of the end: "length" where the reply was cut off."""
+    prompt_sha: str | None = None
+    """Digest of the prompt it answers; goes on with the letter."""
+    option_hashes: tuple[OptionHash, ...] | None = None
+    """hash_option of each option as it was shown; goes on with the letter."""
 
     @model_validator(mode="after")
     def _counted(self) -> Reply:
@@ -29,11 +35,14 @@ class Reply(BaseModel):
             raise ValueError("n_options or options is needed")
         if self.options and self.n_options not in (0, len(self.options)):
             raise ValueError(f"n_options is {self.n_options} but there are {len(self.options)} options")
+        hashes = tuple(map(hash_option, self.options or ()))
+        if self.option_hashes and hashes and not all(map(str.startswith, hashes, self.option_hashes)):
+            raise ValueError("option_hashes are of other options, or of another order, than options")
         return self
 
 
 def extract_row(reply: Reply) -> dict[str, Any]:
-    """Return {id, letter, status, rule} of one reply."""
+    """Return {id, letter, status, rule} of one reply, and the digests by which it says what it answers."""
     found = extract_letter(
         reply.response or "",
         reply.n_options or len(reply.options or ()),
@@ -41,4 +50,6 @@ def extract_row(reply: Reply) -> dict[str, Any]:
         reply.reasoning,
         reply.finish_reason,
     )
-    return {"id": reply.id, "letter": found.letter, "status": found.status, "rule": found.rule}
+    asked = {"prompt_sha": reply.prompt_sha, "option_hashes": reply.option_hashes}
+    carried = {name: value for name, value in asked.items() if value is not None}
+    return {"id": reply.id, "letter": found.letter, "status": found.status, "rule": found.rule} | carried

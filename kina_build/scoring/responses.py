@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -14,10 +14,27 @@ from kina_build.errors import RowErrors, RowFault
 from kina_build.jsonl import WHOLE_FAULTS, describe, read_text
 from kina_build.rows.source import limits
 from kina_build.rows.strict import JsonFault, parse_json
-from kina_build.scoring.questions import Question, from_kina_metadata
+from kina_build.scoring.questions import Question, from_kina_metadata, hash_option
 
 FAILED = frozenset({"timeout", "rate_limited", "server_error", "auth", "bad_request", "not_sent"})
 """Statuses of calls that brought no answer: such a sample is missing, not wrong."""
+
+
+OptionHash = Annotated[str, Field(pattern="^[0-9a-f]{16,64}$")]
+"""The sha256 of an option's text (hash_option), or its first 16 hex digits or more."""
+
+
+class Asked(NamedTuple):
+    """What a reply says of the question it answers."""
+
+    item_id: str
+    prompt_sha: str | None
+    option_hashes: tuple[str, ...] | None
+
+    @property
+    def bare(self) -> bool:
+        """Tell whether it says nothing but the item."""
+        return self.prompt_sha is None and self.option_hashes is None
 
 
 class Response(BaseModel):
@@ -37,6 +54,8 @@ class Response(BaseModel):
     """Of the call, as kina_build.chat names them."""
     prompt_sha: str | None = None
     """Digest of the prompt it answers."""
+    option_hashes: tuple[OptionHash, ...] | None = None
+    """Of replies from elsewhere: hash_option of each option as it was shown, in order."""
     option_order: tuple[int, ...] | None = None
     """Places of the options in the order shown, where they were shuffled."""
     prompt_tokens: int = 0
@@ -47,6 +66,11 @@ class Response(BaseModel):
     def key(self) -> tuple[str, str, int]:
         """Return (model, item_id, sample)."""
         return self.model, self.item_id, self.sample
+
+    @property
+    def asked(self) -> Asked:
+        """Return what tells which form of its item is answered."""
+        return Asked(self.item_id, self.prompt_sha, self.option_hashes)
 
     @property
     def answered(self) -> bool:
@@ -126,6 +150,7 @@ def _parse(row: Any, path: Path) -> Iterator[Response | Question]:
         raise ValueError(f"metadata: not a question of the KINA runner ({error})") from None
     yield question
     model = path.resolve().parent.parent.name or path.stem
+    shown = tuple(map(hash_option, question.choices))
     for sample, reply in enumerate(row["responses"]):
         text = reply.get("content")
         yield Response(
@@ -135,24 +160,27 @@ def _parse(row: Any, path: Path) -> Iterator[Response | Question]:
             response=text if text is not None or not reply.get("reasoning") else "",
             reasoning=reply.get("reasoning") or "",
             status="ok" if text is not None or reply.get("reasoning") else "server_error",
+            option_hashes=shown,
         )
 
 
-def sift_responses(responses: Sequence[Response], prompts: Mapping[str, str | None]) -> Sifted:
+def sift_responses(
+    responses: Sequence[Response], item_ids: Container[str], foreign: Container[Asked] = ()
+) -> Sifted:
     """Keep the last row of each sample whose item is known and whose prompt is unchanged.
 
     Args:
         responses: in file order.
-        prompts: item_id -> digest of the prompt as it is now; None leaves it unchecked.
+        item_ids: of the items that are marked.
+        foreign: what replies were asked that none of the items' known forms asks.
     """
     dropped: Counter[str] = Counter()
     kept: dict[tuple[str, str, int], Response] = {}
     for response in responses:
-        if response.item_id not in prompts:
+        if response.item_id not in item_ids:
             dropped["unknown_id"] += 1
             continue
-        now = prompts[response.item_id]
-        if now is not None and response.prompt_sha is not None and response.prompt_sha != now:
+        if response.asked in foreign:
             dropped["prompt_changed"] += 1
             continue
         dropped["repeat"] += response.key in kept

@@ -129,19 +129,22 @@ def test_check_names_a_broken_line_of_a_pool(kina: Kina, tmp_path: Path) -> None
     assert "pool.jsonl:2: question: Field required" in result.stderr
 
 
+POOL = ("--pool", "raw.jsonl", "--letters-of", "raw.jsonl")
+
+
 def test_triage_and_panel(kina: Kina, tmp_path: Path) -> None:
     put(tmp_path / "raw.jsonl", row(0), row(1), row(2))
     put(
         tmp_path / "letters.jsonl",
         *({"model": m, "item_id": f"q{n}", "letter": "ABB"[n]} for m in "abc" for n in range(3)),
     )
-    result = kina("triage", "letters.jsonl", "--pool", "raw.jsonl", "--json", "-o", "queue.jsonl")
+    result = kina("triage", "letters.jsonl", *POOL, "--json", "-o", "queue.jsonl")
     assert result.exit_code == 0, result.stderr
     report = json.loads(result.stdout)
     assert (report["queue"][0]["item_id"], report["queue"][0]["rival"]) == ("q2", "B")
-    assert "1 of 3 keys contradicted" in kina("triage", "letters.jsonl", "--pool", "raw.jsonl").stdout
+    assert "1 of 3 keys contradicted" in kina("triage", "letters.jsonl", *POOL).stdout
     models = ["--model", "a@2026-05", "--model", "b"]
-    result = kina("panel", "letters.jsonl", "--pool", "raw.jsonl", *models, "-o", "hard.jsonl", "--json")
+    result = kina("panel", "letters.jsonl", *POOL, *models, "-o", "hard.jsonl", "--json")
     assert json.loads(result.stdout)["admitted"] == 1
     (hard,) = read_pool(tmp_path / "hard.jsonl")
     assert hard.metadata["panel"] == [{"model": "a", "date": "2026-05"}, {"model": "b", "date": None}]
@@ -154,5 +157,5 @@ def test_triage_reads_replies(kina: Kina, tmp_path: Path) -> None:
         {"item_id": "q0", "model": m, "sample": 0, "response": "Answer: C", "status": "ok"} for m in "abc"
     )
     put(tmp_path / "responses.jsonl", *replies)
-    report = json.loads(kina("triage", "responses.jsonl", "--pool", "raw.jsonl", "--json").stdout)
+    report = json.loads(kina("triage", "responses.jsonl", *POOL, "--json").stdout)
     assert (report["queue"][0]["rival"], report["queue"][0]["rival_votes"]) == ("C", 3)

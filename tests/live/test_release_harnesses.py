@@ -270,7 +270,7 @@ def mark(release: Path, replies: dict[str, str], cwd: Path) -> tuple[float, Lett
     write_rows(cwd / "responses.jsonl", [{"item_id": i, "response": t, **fixed} for i, t in replies.items()])
     given = ("--task", "multiple-choice", "--release", release, "--responses", "responses.jsonl")
     output = f"{release.name}.scores.jsonl"
-    kina("score", *given, "--allow-partial", "--trust-letters", "-o", output, cwd=cwd, codes=(0, 1))
+    kina("score", *given, "--allow-partial", "--letters-of", release, "-o", output, cwd=cwd, codes=(0, 1))
     rows = {row["item_id"]: row for row in read_rows(cwd / output) if row["item_id"] in replies}
     assert rows.keys() == replies.keys()
     letters = {i: row["letters"][0] if row["letters"] else None for i, row in rows.items()}

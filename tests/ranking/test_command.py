@@ -54,7 +54,7 @@ def test_letters_and_items_rank_with_floors_and_item_figures(kina, tmp_path):
     answers = [{"model": "all-a", "answers": "A" * 40}, {"model": "knows", "answers": "AB" * 20}]
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
     out = kina(
-        "rank", "--answers", "answers.jsonl", "--items", "items.jsonl", *FEW, "-o", "l.json",
+        "rank", "--answers", "answers.jsonl", "--letters-of", "items.jsonl", *FEW, "-o", "l.json",
         "--item-analysis", "figures.jsonl", "--json",
     )  # fmt: skip
     board = json.loads(out.stdout)
@@ -63,7 +63,7 @@ def test_letters_and_items_rank_with_floors_and_item_figures(kina, tmp_path):
     figures = [json.loads(line) for line in (tmp_path / "figures.jsonl").read_text().splitlines()]
     assert len(figures) == 40
     assert figures[1]["picks"] == {"A": 1, "B": 1}
-    shown = kina("rank", "--answers", "answers.jsonl", "--items", "items.jsonl", *FEW)
+    shown = kina("rank", "--answers", "answers.jsonl", "--letters-of", "items.jsonl", *FEW)
     assert "not shown to beat the constant letter: all-a" in shown.stdout
 
 
@@ -99,7 +99,7 @@ def test_a_release_brings_its_key_and_its_version(kina, tmp_path):
     [
         ((), 2, "exactly one of --scores, --answers, --published"),
         (("--scores", "absent.csv"), 2, "absent.csv: no such file"),
-        (("--answers", "a.jsonl"), 2, "--answers needs --items"),
+        (("--answers", "a.jsonl"), 2, "--answers and --letters-of go together"),
         (("--published", "p.csv"), 2, "--published and --item-count go together"),
         (("--published", "p.csv", "--item-count", "9", "--paper"), 2, "--published takes only --item-count"),
         (("--scores", "empty.csv"), 2, "empty.csv: the file is empty"),

@@ -124,12 +124,12 @@ def test_sums_that_are_no_text_are_one_line(tmp_path: Path) -> None:
         sum_faults(tmp_path)
 
 
-<<<<<<< HEAD
 def test_ids_of_thousands_of_digits_stand_in_counting_order() -> None:
     ids = ["2", "010", "10", "9" * 5000, "1" + "0" * 5000, "q1"]
     shuffled = ids[::-1]
     assert sorted(shuffled, key=natural) == ids
-=======
+
+
 def test_a_repository_in_a_release_survives_ten_exports(tmp_path: Path) -> None:
     target = tmp_path / "release"
     with writing_folder(target) as part:
@@ -213,4 +213,3 @@ def test_links_and_folders_of_nothing_are_faults(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "b").symlink_to("a")
     assert sum_faults(tmp_path) == ["b: is a link", "more/: holds nothing of the release"]
->>>>>>> release

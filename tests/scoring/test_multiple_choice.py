@@ -271,27 +271,24 @@ def relettered(release: Path, **letters: Any) -> None:
     rows(release.parent / "r.jsonl", *answers)
 
 
-def test_replies_that_may_follow_other_letters_are_refused(
+def test_replies_that_do_not_say_which_letters_they_mean_are_refused_or_marked_as_stated(
     kina: Callable[..., Result], release: Path, tmp_path: Path
 ) -> None:
     relettered(release, shuffled=True, kept={"q1": "refers to a letter"})
     refused = kina(*UNPROVEN, "-o", "scores.jsonl")
-    assert refused.exit_code == 1
-    assert "5 replies to 5 items carry no prompt_sha" in refused.stderr
-    assert "--trust-letters" in refused.stderr
+    assert refused.exit_code == 2
+    assert "6 replies to 6 items carry no prompt_sha or option_hashes" in refused.stderr
+    assert "--letters-of release" in refused.stderr
     assert not (tmp_path / "scores.jsonl").exists()
-    trusted = kina(*UNPROVEN, "--trust-letters", "--json")
-    assert trusted.exit_code == 0
-    assert json.loads(trusted.stdout)["models"][0]["score"] == pytest.approx(1 / 3)
-
-
-def test_replies_on_kept_letters_are_marked_with_a_warning(
-    kina: Callable[..., Result], release: Path
-) -> None:
-    relettered(release, shuffled=False, kept={})
-    marked = kina(*UNPROVEN, "--json")
-    assert marked.exit_code == 0
-    assert "6 replies carry no prompt_sha" in marked.stderr
+    stated = kina(*UNPROVEN, "--letters-of", "release", "--json", "-o", "scores.jsonl")
+    assert stated.exit_code == 0, stated.stderr
+    report = json.loads(stated.stdout)
+    assert report["models"][0]["score"] == pytest.approx(1 / 3)
+    assert report["letters"] == "order as stated, not proven"
+    written = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
+    assert {row["letters_order"] for row in written} == {"order as stated, not proven"}
+    board = json.loads(kina("rank", "--scores", "scores.jsonl", "--samples", "100", "--json").stdout)
+    assert "letters: order as stated, not proven" in board["notes"]
 
 
 def test_a_failed_call_has_no_letter_to_doubt(kina: Callable[..., Result], release: Path) -> None:
@@ -305,6 +302,7 @@ def test_score_of_a_pool(kina: Callable[..., Result], make_item: Callable[..., I
     write_pool(tmp_path / "pool.jsonl", [make_item("q1", correct_answer="B"), make_item("q2")])
     rows(tmp_path / "r.jsonl", {"item_id": "q1", "model": "m", "sample": 0, "response": "B"})
     score = ("score", "--task", "multiple-choice", "--items", "pool.jsonl", "--responses", "r.jsonl")
+    score += ("--letters-of", "pool.jsonl")
     below = kina(*score)
     assert below.exit_code == 1
     assert "below the coverage floor" in below.stderr

@@ -112,7 +112,9 @@ def resume_file(given: dict[str, Any], expected: dict[str, Any], folder: Path) -
 
 def stale_prompt(given: dict[str, Any], expected: dict[str, Any], _folder: Path) -> None:
     stored = [Response.model_validate(row | {"item_id": row["id"]}) for row in given["stored"]]
-    sifted = sift_responses(stored, {row["id"]: row["prompt_sha"] for row in given["now"]})
+    now = {row["id"]: row["prompt_sha"] for row in given["now"]}
+    foreign = {one.asked for one in stored if one.prompt_sha != now[one.item_id]}
+    sifted = sift_responses(stored, now, foreign)
     assert bool(sifted.responses) == expected["scored"]
     assert sifted.dropped[expected["error"]] == 1
 

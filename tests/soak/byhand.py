@@ -139,6 +139,7 @@ def for_scoring(pool: Rows) -> dict[str, Rows]:
             for m in range(3)
             for n, item in enumerate(ids)
         ],
+        "bare.jsonl": [{"item_id": item, "model": "m", "response": "Answer: B"} for item in ids],
         "answers.jsonl": [
             {"model": f"m{m}", "answers": ("ABCD" * len(ids))[m : m + len(ids)]} for m in range(3)
         ],

@@ -27,9 +27,11 @@ check raw.json
 check <pool.jsonl
 check pool.jsonl -o >findings.jsonl +findings.jsonl.manifest.json
 triage responses.jsonl --pool pool.jsonl -o out.jsonl
-triage letters.jsonl --pool pool.jsonl
-triage answers.jsonl --pool pool.jsonl
-panel letters.jsonl --pool pool.jsonl --model m0 --model m1 --model m2@2026-05 -o out.jsonl
+triage letters.jsonl --pool pool.jsonl --letters-of pool.jsonl
+triage answers.jsonl --pool pool.jsonl --letters-of second.jsonl
+triage responses.jsonl --pool pool.jsonl --release two
+panel letters.jsonl --pool pool.jsonl --letters-of pool.jsonl --model m0 --model m1 --model m2@2026-05 -o \
+ out.jsonl
 dedup pool.jsonl --no-near -o out.json
 dedup pool.jsonl --no-near --overrides overrides.jsonl -o out.json
 dedup pool.jsonl --labels pairs.csv --no-cache -o out.json
@@ -93,9 +95,9 @@ run --model m --pairs predictions.jsonl --examples gold.jsonl --prompts prompts.
 extract replies.jsonl -o out.jsonl
 extract <replies.jsonl
 score --task multiple-choice --items pool.jsonl --responses responses.jsonl -o out.jsonl
-score --task multiple-choice --release release --responses responses.jsonl --allow-partial --trust-letters
+score --task multiple-choice --release release --responses bare.jsonl --allow-partial --letters-of release
 score --task multiple-choice --release private --answers private.answers.jsonl --responses \
- responses.jsonl --allow-partial --trust-letters
+ bare.jsonl --allow-partial --letters-of private
 score --task triples --predictions predictions.jsonl --gold gold.jsonl -o out.jsonl
 score --task triples --predictions predictions.jsonl --gold gold.jsonl --mode strict
 score --task universe --questions universe.jsonl --replies universe_replies.jsonl -o out.jsonl
@@ -105,7 +107,7 @@ rank --scores scores.jsonl --samples 100 --only selection.json -o out.json
 rank --scores matrix.csv --clusters clusters.csv --samples 100 --only exclude.csv --paper
 rank --scores scores.jsonl --items pool.jsonl --item-analysis out.jsonl --samples 100
 rank --scores released.jsonl --release release --samples 100
-rank --answers answers.jsonl --items pool.jsonl --samples 100
+rank --answers answers.jsonl --letters-of pool.jsonl --items second.jsonl --samples 100
 rank --published published.csv --item-count 100 --samples 100
 report . -o out +pool.jsonl +findings.jsonl +duplicates.json +support.npz +selection.json \
  +certificate.json +decisions.jsonl +contests.jsonl +ledger.db +release +scores.jsonl +leaderboard.json \
