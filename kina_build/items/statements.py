@@ -7,6 +7,7 @@ option whose statements are contained in another's.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -96,6 +97,14 @@ def find_subsets(sets: dict[str, frozenset[str]]) -> list[tuple[str, str]]:
     return [(one, other) for one, other in permutations(sets, 2) if sets[one] < sets[other]]
 
 
+def _find_equal(sets: dict[str, frozenset[str]]) -> list[str]:
+    """Return the first keys whose statements are the same set: "1, 2" and "2, 1"."""
+    keys: defaultdict[frozenset[str], list[str]] = defaultdict(list)
+    for key, numbers in sets.items():
+        keys[numbers].append(key)
+    return next((group for group in keys.values() if len(group) > 1), [])
+
+
 def check_statements(item: Item, rules: ItemRules = ItemRules()) -> Iterator[Fault]:
     """Check a combinatorial item: enough statements, no subsets, sizes of one order."""
     combination = read_combination(item)
@@ -105,6 +114,11 @@ def check_statements(item: Item, rules: ItemRules = ItemRules()) -> Iterator[Fau
     if count < rules.min_statements:
         message = f"{count} statements; {rules.min_statements} are needed"
         yield Fault("too_few_statements", "question", message, {"statements": count})
+    equal = _find_equal(combination.sets)
+    if equal:
+        told = " and ".join(equal)
+        message = f"options {told} combine the same statements"
+        yield Fault("statement_sets_equal", f"options.{equal[0]}", message, {"equal_positions": equal})
     pairs = find_subsets(combination.sets)
     if pairs:
         small, large = pairs[0]
