@@ -40,7 +40,9 @@ SEVERAL_WORDS = (
     "select", "choose", "check all", "mark", "tick", "pick", "identify all", "more than one", "多选", "选出", "多項",
     "すべて", "모두", "seleccione", "elija", "marque", "wählen", "cochez", "choisissez", "selecione", "assinale", "выберите",
 )  # fmt: skip
-JOINED = re.compile(r"(?i)[,;&/+、，]|\b(?:and|y|et|und|e|и)\b|和|与|と|\b(?:all|both|none) of\b|\d.*\d|[IVX]+.*[IVX]+")
+JOINED = re.compile(
+    r"(?i)[,;&/+、，]|\b(?:and|y|et|und|e|и)\b|和|与|と|\b(?:all|both|none) of\b|\d.*\d|[IVX]+.*[IVX]+"
+)
 """What an option that is itself several answers has in it."""
 
 LAST_SENTENCE = re.compile(r"(?:\A|[.?!:\n。？！])\s*(?P<sentence>[^.?!:\n。？！]*)\Z")
@@ -69,14 +71,14 @@ CHANGING = re.compile(
     r"|governor|chancellor|minister|secretary(?: of \w+| general)?|speaker|head of state|leader|population|version|edition"
     r"|winner|record|exchange rate|owner)\b"
     r"|\b(?:who|which|what) (?:\w+ ){0,4}?is currently (?:the|serving|in office|leading)\b"
-    r"|\b(?:as of|up to) (?:now|today|the present day|this writing)\b"
+    r"|\bas of (?:now|today|this writing)\b"
     r"|\bmost recent (?:version|edition|election|census|world cup|olympics?|olympic games|winner|release)\b"
     r"|截至目前|截止目前|现任(?:总统|主席|总理)|現在の(?:首相|大統領|市長)"
     r"|\b(?:actual presidente|actuel président|derzeitige[rn]? (?:präsident|bundeskanzler)|aktuelle[rn]? (?:präsident|bundeskanzler))"
     r"|нынешний (?:президент|мэр)"
 )
 CHANGING_WORDS = (
-    "current", "incumbent", "reigning", "latest", "as of ", "up to ", "most recent", "截至", "截止", "现任", "現在の", "actual",
+    "current", "incumbent", "reigning", "latest", "as of ", "most recent", "截至", "截止", "现任", "現在の", "actual",
     "actuel", "derzeitig", "aktuell", "нынешний",
 )  # fmt: skip
 
@@ -131,12 +133,12 @@ def _cut(item: Item) -> Iterator[Fault]:
 
 
 def _bare(item: Item) -> Iterator[Fault]:
-    own = [m for option in item.options if (m := BARE.fullmatch(option.answer.strip())) and m[1] == option.key]
+    own = [
+        m for option in item.options if (m := BARE.fullmatch(option.answer.strip())) and m[1] == option.key
+    ]
     if len(own) < 3 or len(own) < len(item.options):
         return
-    in_stem = all(
-        re.search(LABELLED.format(letter=option.key), item.question) for option in item.options
-    )
+    in_stem = all(re.search(LABELLED.format(letter=option.key), item.question) for option in item.options)
     if in_stem or not ABOUT_LETTERS.search(item.question):
         where = ", the texts stand in the question" if in_stem else ""
         yield Fault("options_are_letters", "options", f"the options are bare letters{where}")

@@ -56,7 +56,8 @@ varGamma varDelta varTheta varLambda varXi varPi varSigma varUpsilon varPhi varP
 Kappa Mu Nu Omicron Rho Tau Chi ulcorner urcorner llcorner lrcorner lgroup rgroup lmoustache rmoustache prec succ preceq
 succeq ll gg lll ggg lesssim gtrsim lessgtr gtrless leqslant geqslant nleq ngeq nless ngtr leqq geqq lneq gneq pm mp div
 newenvironment hskip vskip kern mkern mskip hbox vbox hss hfil vfil rule color bigwedge rVert lVert ensuremath protect
-usebox tabularnewline arraystretch setlength left. right. bmatrix unicode char symbol textquotesingle textasciigrave
+usebox tabularnewline arraystretch setlength left. right. bmatrix unicode char symbol textquotesingle textasciigrave textcent textyen texteuro
+textasteriskcentered textonehalf textonequarter textthreequarters textpm texttimes textdiv textlangle textrangle epsiv
 """
 """Commands of LaTeX, amsmath, mathtools, siunitx, mhchem, physics and text."""
 
@@ -77,4 +78,5 @@ def _known() -> frozenset[str]:
 
 def is_known_command(name: str) -> bool:
     """Tell whether a LaTeX command, without its backslash, is one of a common package."""
-    return name in _known()
+    known = _known()
+    return name in known or (name.startswith("text") and name[4:] in known)

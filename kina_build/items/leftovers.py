@@ -13,13 +13,13 @@ from kina_build.items.findings import Fault
 from kina_build.items.model import Item
 
 TAG = re.compile(
-    r"(?i)(?<![\w(])</?(?:p|br|div|span|sup|sub|strong|em|font|ul|ol|li|table|tbody|thead|tr|td|th|img|hr|h[1-6]"
+    r"(?i)(?<![\w(])</?(?:br|div|span|sup|sub|strong|em|font|ul|ol|li|table|tbody|thead|tr|td|th|img|hr|h[1-6]"
     r"|center|blockquote|pre|input|iframe|script|style|tt|small|big)"
     r"(?:\s+[a-z][\w-]*\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s>]+))*\s*/?>"
     r"|(?<=\w)(?:</?(?:sup|sub|span|strong|em)>|<br\s*/?>|</(?:p|div|li|td|tr|font)>)"
-    r"|<(?P<letter>[biua])(?:\s+[a-z][\w-]*\s*=[^<>]*)?>[^<>]{1,200}</(?P=letter)>"
+    r"|<(?P<letter>[biuap])(?:\s+[a-z][\w-]*\s*=[^<>]*)?>[^<>]{1,400}</(?P=letter)>"
 )
-"""Tags by name: <b> needs its </b>, since ⟨b⟩ and <a> are mathematics too; vector<p> is code."""
+"""Tags by name: <b> needs its </b>, since the span <b> of b is mathematics; vector<p> is code."""
 ABOUT_MARKUP = re.compile(
     r"(?i)\b(?:x?html5?|xml|css|tags?|markup|javascript|php|web ?pages?|web ?sites?|browsers?|angular|react|jsx|dom"
     r"|svg|xss|jsp|hyperlinks?|http|url|sgml|cross-site)\b|标签|網頁|网页|タグ"
@@ -80,7 +80,9 @@ RESIDUE_WORDS = (
     " model", "i'm sorry", "i’m sorry", "i cannot", "i can", "i am unable", "here", "knowledge", "training data",
     "hope this", "let me know", "regenerate", "oaicite", "†", "turn", "utm_", "作为", "modèle", "modelo", "sprachmodell",
 )  # fmt: skip
-ABOUT_CHATBOTS = re.compile(r"(?i)\b(?:chatbots?|chatgpt|prompts?|language models?|virtual assistants?|llms?)\b")
+ABOUT_CHATBOTS = re.compile(
+    r"(?i)\b(?:chatbots?|chatgpt|prompts?|language models?|virtual assistants?|llms?)\b"
+)
 
 LOST_AMOUNT = re.compile(
     r"(?:(?<=[a-z(]\s)|(?<=[a-z]\s\s)|(?<=\())"

@@ -49,9 +49,7 @@ KINDS: dict[str, dict[str, str]] = {
     "force": {"N": "1", "kN": "1000", "newton": "1"},
 }  # fmt: skip
 """Kind of quantity to its units' names, in units of one of them."""
-UNITS = {
-    name: (kind, Fraction(factor)) for kind, units in KINDS.items() for name, factor in units.items()
-}
+UNITS = {name: (kind, Fraction(factor)) for kind, units in KINDS.items() for name, factor in units.items()}
 
 
 @dataclass(frozen=True)

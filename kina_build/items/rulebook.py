@@ -44,7 +44,15 @@ def rules_page(read: Mapping[str, tuple[int, int]]) -> str:
     lines = ["| rule | kina | generic | what | fires on | not on | right |", "|---|---|---|---|---|---|---|"]
     for name, rule in RULES.items():
         right = "{} of {}".format(*read[name]) if name in read else ""
-        cells = (f"`{name}`", rule.kina or "", rule.generic or "", rule.meaning, rule.fires, rule.spares, right)
+        cells = (
+            f"`{name}`",
+            rule.kina or "",
+            rule.generic or "",
+            rule.meaning,
+            rule.fires,
+            rule.spares,
+            right,
+        )
         lines.append(f"| {' | '.join(_cell(str(cell)) for cell in cells)} |")
     return HEAD + "\n".join(lines) + "\n"
 

@@ -32,9 +32,11 @@ HOMOGLYPH = re.compile(
 )
 """A Latin word with Cyrillic letters that look Latin: "bеaver"; of Cyrillic words with Latin letters
 more than one letter must be Cyrillic without a Latin look-alike."""
-HOMOGLYPH_CYRILLIC = re.compile("(?<!\\w)(?=[\u0400-\u04ffaceopxyABEKMHOPCTX]{4,}(?!\\w))"
-                                "(?=\\w*[бвгджзийклмнптфцчшщъыьэюя]\\w*[бвгджзийклмнптфцчшщъыьэюя])"
-                                "[\u0400-\u04ff]*[а-яё][aceopxyABEKMHOPCTX][а-яё][\u0400-\u04ff]*")
+HOMOGLYPH_CYRILLIC = re.compile(
+    "(?<!\\w)(?=[\u0400-\u04ffaceopxyABEKMHOPCTX]{4,}(?!\\w))"
+    "(?=\\w*[бвгджзийклмнптфцчшщъыьэюя]\\w*[бвгджзийклмнптфцчшщъыьэюя])"
+    "[\u0400-\u04ff]*[а-яё][aceopxyABEKMHOPCTX][а-яё][\u0400-\u04ff]*"
+)
 CYRILLIC = SCRIPTS["Cyrillic"]
 
 

@@ -49,6 +49,9 @@ FAMILIES = tuple(
 THIRD = re.compile(r"[(（\s](?:III|iii|3|[SP]3|[Cc])\s*[)）.．、:：]|③")
 """A third statement's number, without which there is no looking closer."""
 
+PAIR = re.compile(r"[(\[{<]\s*\d+\s*[,;]\s*\d+\s*[)\]}>]|\d+(?:\s+\d+)+")
+"""A pair of numbers in order, as coordinates are: (2, 3) is not (3, 2)."""
+
 CONNECTIVES = re.compile(
     r"(?i)\b(?:and|only|statements?|both|et|y|und|are|is|correct|true)\b|[\s,;、，；&+/.()（）{}\[\]-]+|和|与|と"
 )
@@ -98,10 +101,12 @@ def find_subsets(sets: dict[str, frozenset[str]]) -> list[tuple[str, str]]:
 
 
 def _find_equal(sets: dict[str, frozenset[str]]) -> list[str]:
-    """Return the first keys whose statements are the same set: "1, 2" and "2, 1"."""
+    """Return the first keys whose statements are the same set, "1, 2" and "2, 1"; none where orders are asked."""
     keys: defaultdict[frozenset[str], list[str]] = defaultdict(list)
     for key, numbers in sets.items():
         keys[numbers].append(key)
+    if len(keys) < 2 or 2 * max(map(len, keys.values())) > len(sets):
+        return []  # the options are orders of the same things
     return next((group for group in keys.values() if len(group) > 1), [])
 
 
@@ -114,7 +119,8 @@ def check_statements(item: Item, rules: ItemRules = ItemRules()) -> Iterator[Fau
     if count < rules.min_statements:
         message = f"{count} statements; {rules.min_statements} are needed"
         yield Fault("too_few_statements", "question", message, {"statements": count})
-    equal = _find_equal(combination.sets)
+    pairs_asked = any(PAIR.fullmatch(option.answer.strip()) for option in item.options)
+    equal = [] if pairs_asked else _find_equal(combination.sets)
     if equal:
         told = " and ".join(equal)
         message = f"options {told} combine the same statements"

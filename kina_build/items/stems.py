@@ -70,7 +70,8 @@ NEEDS_MEDIA = _phrases(
     r"\b(?:graphs?|maps?|plots?|pictures?) \d+\b",
     rf"\b{SHOWN} (?:in|on|by|as) (?:the|this|these|an?|above|below) (?:\w+ ){{0,2}}?{MEDIA}(?!\w)",
     rf"\b(?:the|this|these) (?:\w+ )?{MEDIA} {SHOWS}\b",
-    rf"\b(?:following|accompanying|attached|adjacent|above|below) {MEDIA}(?!\w)(?! of speech)",
+    rf"\b(?:following|accompanying|attached|adjacent|above|below) {MEDIA}(?!\w)(?! of speech)"
+    r"(?!(?<=figures) (?:are|were|relate|refer|represent|apply|pertain|for|on)\b)",
     rf"\b(?:refer|according) to (?:the|this) {MEDIA}(?!\w)(?! of speech)",
     r"\b(?:shown|pictured|depicted) (?:above|below)\b",
     r"<\s*(?:image|img)\b[^>]*>|\[\s*(?:image|figure|img)\s*\d*\s*\]|!\[[^\]]*\]\(",
@@ -112,7 +113,7 @@ REFERS_TO_CONTEXT = _phrases(
     r"(?:question|problem|exercise|part|item|lecture|chapter|section)\b(?! of)",
     r"\b(?:in|as explained in|from|during) (?:last week['’]s|today['’]s|yesterday['’]s|our) (?:lecture|class|lesson|seminar)\b",
     r"\b(?:this|our) (?:paper|study|article) (?:propos|introduc|show|demonstrat|report|conclud|argu)\w*",
-    "[本该](?:论文|研究|章|课)",
+    "[本该](?:论文|章|课)",
 )
 
 PERSON = _any(
@@ -136,11 +137,16 @@ def check_stem(item: Item, rules: ItemRules = ItemRules()) -> Iterator[Fault]:
         return
     material = (item.question_material or "").strip()
     lowered = question.lower()
-    inline = len(question) >= rules.passage_characters
+    inline = len(question) + 2 * len(WIDE.findall(question)) >= rules.passage_characters
     told: set[str] = set()
     for rule, phrases, given, what in (
         ("missing_media", NEEDS_MEDIA, _shows_media(material) or "\\begin{" in question, "needs a figure"),
-        ("missing_media", POINTS_AT_MEDIA, _shows_media(material) or "\\begin{" in question, "needs a figure"),
+        (
+            "missing_media",
+            POINTS_AT_MEDIA,
+            _shows_media(material) or "\\begin{" in question,
+            "needs a figure",
+        ),
         ("missing_media", NEEDS_TABLE, bool(material) or _holds_table(question), "needs a table"),
         ("missing_passage", NEEDS_PASSAGE, bool(material) or inline, "needs a passage"),
         ("missing_passage", POINTS_AT_PASSAGE, bool(material) or inline, "needs a passage"),
@@ -168,5 +174,16 @@ def _shows_media(material: str) -> bool:
     )
 
 
+WIDE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+"""A character that says as much as three letters."""
+
+
 def _holds_table(question: str) -> bool:
-    return "\n" in question.strip() or "|" in question or len(NUMBER.findall(question)) >= TABLE_NUMBERS
+    return (
+        "\n" in question.strip()
+        or "|" in question
+        or (
+            len(found := NUMBER.findall(question)) >= TABLE_NUMBERS
+            or sum(map(len, found)) >= 2 * TABLE_NUMBERS
+        )
+    )
