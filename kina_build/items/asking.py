@@ -23,22 +23,27 @@ TEXT_TOLD = re.compile(
     rf"(?i)(?:^|[\n(（\[])\s*{ANSWER_WORD}\s*[:：=]\s*(?P<text>[^\n]{{2,200}}?)\s*[)）\]]?\s*\Z"
 )
 TOLD_WORDS = (
-    "answer", "ans", "correct", "respuesta", "réponse", "antwort", "lösung", "risposta", "resposta", "gabarito", "ответ",
+    "answer", "ans", "correct", "respuesta", "réponse", "antwort", "lösung", "risposta", "resposta",
+    "gabarito", "ответ",
     "đáp án", "jawaban", "cevap", "odpowiedź", "antwoord", "答案", "正解", "정답",
 )  # fmt: skip
 
 SEVERAL = re.compile(
-    r"(?i)\b(?:select|choose|check|mark|tick|pick|identify) all (?:that|which|of the|the|correct|right|answers?|options?)\b"
+    r"(?i)\b(?:select|choose|check|mark|tick|pick|identify) all (?:that|which|of the|the|correct|right"
+    r"|answers?|options?)\b"
     r"|\b(?:select|choose|pick|mark|tick) (?:any |the )?(?:two|three|four|2|3)\b(?! of the numbers)"
     r"(?=\s*(?:[.)!]|answers?|options?|responses?|correct|that|of the following|from))"
     r"|\bselect one or more\b|\bmore than one (?:answer|option) may be (?:correct|right)\b"
     r"|[(（]多选(?:题)?[)）]|选出所有|多項選択|すべて選(?:べ|び)|모두 고르"
-    r"|\b(?:seleccione|elija|marque) (?:todas|dos)\b|\bwählen sie (?:alle|zwei)\b|\b(?:cochez|choisissez) (?:toutes|deux)\b"
+    r"|\b(?:seleccione|elija|marque) (?:todas|dos)\b|\bwählen sie (?:alle|zwei)\b|\b(?:cochez"
+    r"|choisissez) (?:toutes|deux)\b"
     r"|\b(?:selecione|assinale|marque) (?:todas|duas)\b|выберите (?:все|два|несколько)"
 )
 SEVERAL_WORDS = (
-    "select", "choose", "check all", "mark", "tick", "pick", "identify all", "more than one", "多选", "选出", "多項",
-    "すべて", "모두", "seleccione", "elija", "marque", "wählen", "cochez", "choisissez", "selecione", "assinale", "выберите",
+    "select", "choose", "check all", "mark", "tick", "pick", "identify all", "more than one", "多选",
+    "选出", "多項",
+    "すべて", "모두", "seleccione", "elija", "marque", "wählen", "cochez", "choisissez", "selecione",
+    "assinale", "выберите",
 )  # fmt: skip
 JOINED = re.compile(
     r"(?i)[,;&/+、，]|\b(?:and|y|et|und|e|и)\b|和|与|と|\b(?:all|both|none) of\b|\d.*\d|[IVX]+.*[IVX]+"
@@ -49,7 +54,8 @@ LAST_SENTENCE = re.compile(r"(?:\A|[.?!:\n。？！])\s*(?P<sentence>[^.?!:\n。
 CUT = re.compile(
     r"(?i)\A\W*(?:in |of |to |for |from |at |by |with |on )?(?:"
     r"(?:which|what|who|whose|where|when|how|why)\b.*\b(?:the most|the least|and|or|nor|whose)"
-    r"|which (?:one )?of (?:the following|these) [a-z]+s\b.*\b(?:is|are|was|were|of|in|for|with|about) (?:the|an?|the best)"
+    r"|which (?:one )?of (?:the following|these) [a-z]+s\b.*\b(?:is|are|was|were|of|in|for|with"
+    r"|about) (?:the|an?|the best)"
     r"|(?:which|what)\b.{20,}[a-z]-)\s*\Z"
 )
 """Which of the following cities is the most": "which" is answered by the options, "the most" by nothing."""
@@ -60,25 +66,31 @@ BEHEADED = re.compile(r"\A(?:hich of|hat (?:is|are|was|does|did)|ow (?:many|much
 BARE = re.compile(r"[(\[]?([A-Z])[)\].]?")
 LABELLED = r"(?:\A|[\s(;,]){letter}\s*[).:]\s*\S"
 ABOUT_LETTERS = re.compile(
-    r"(?i)\b(?:letters?|vitamins?|hepatitis|blood|types?|grades?|notes?|keys?|points?|lines?|class|classes|curves?"
-    r"|labell?ed|variables?|values?|strings?|alphabet|vowels?|symbols?|elements?|sets?|events?|genes?|alleles?|variants?"
+    r"(?i)\b(?:letters?|vitamins?|hepatitis|blood|types?|grades?|notes?|keys?|points?|lines?|class"
+    r"|classes|curves?"
+    r"|labell?ed|variables?|values?|strings?|alphabet|vowels?|symbols?|elements?|sets?|events?|genes?"
+    r"|alleles?|variants?"
     r"|code|print|output|group|station|plan|strain|box|cells?|sequence|series|next|graph|figure)\b|字母|图|図"
 )
 
 CHANGING = re.compile(
     r"(?i)\b(?:who|what|which)\b[^.?!]{0,50}?\b(?:current|incumbent|reigning|latest)\s+(?:[A-Za-z]+\s+)?"
-    r"(?:president|vice president|prime minister|mayor|king|queen|monarch|pope|ceo|chair(?:man|woman|person)?|champions?|holder"
-    r"|governor|chancellor|minister|secretary(?: of \w+| general)?|speaker|head of state|leader|population|version|edition"
+    r"(?:president|vice president|prime minister|mayor|king|queen|monarch|pope|ceo|chair(?:man|woman"
+    r"|person)?|champions?|holder"
+    r"|governor|chancellor|minister|secretary(?: of \w+| general)?|speaker|head of state|leader"
+    r"|population|version|edition"
     r"|winner|record|exchange rate|owner)\b"
     r"|\b(?:who|which|what) (?:\w+ ){0,4}?is currently (?:the|serving|in office|leading)\b"
     r"|\bas of (?:now|today|this writing)\b"
     r"|\bmost recent (?:version|edition|election|census|world cup|olympics?|olympic games|winner|release)\b"
     r"|截至目前|截止目前|现任(?:总统|主席|总理)|現在の(?:首相|大統領|市長)"
-    r"|\b(?:actual presidente|actuel président|derzeitige[rn]? (?:präsident|bundeskanzler)|aktuelle[rn]? (?:präsident|bundeskanzler))"
+    r"|\b(?:actual presidente|actuel président|derzeitige[rn]? (?:präsident|bundeskanzler)"
+    r"|aktuelle[rn]? (?:präsident|bundeskanzler))"
     r"|нынешний (?:президент|мэр)"
 )
 CHANGING_WORDS = (
-    "current", "incumbent", "reigning", "latest", "as of ", "most recent", "截至", "截止", "现任", "現在の", "actual",
+    "current", "incumbent", "reigning", "latest", "as of ", "most recent", "截至", "截止", "现任", "現在の",
+    "actual",
     "actuel", "derzeitig", "aktuell", "нынешний",
 )  # fmt: skip
 

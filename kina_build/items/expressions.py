@@ -44,6 +44,7 @@ AMBIGUOUS = re.compile(
     r"\d\s*%?\s*[-–]\s*[\d.,]+\s*%?(?![\d.,%\s]*[-+*/^=])$"  # 45%-50% is a range
     r"|\^\{?[0o]\b|\d\s*\(\d|(?<![A-Za-z\\])[^\W\d_]\("  # 30^0 are degrees, 2(1/2) is 2.5, f(2) is no product
     r"|[A-Za-z]{2,}\s*-\s*\d"  # mol-1 is a unit
+    r"|(?<!\\)\b[A-Za-z](?:sin|cos|tan|log|ln|exp)\s*\("  # tcos(2t) is no symbol "tcos"
 )
 """Notations with two readings: texts that hold one are not compared in value."""
 PLAIN = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")

@@ -13,7 +13,8 @@ from kina_build.items.findings import Fault
 from kina_build.items.model import Item
 
 TAG = re.compile(
-    r"(?i)(?<![\w(])</?(?:br|div|span|sup|sub|strong|em|font|ul|ol|li|table|tbody|thead|tr|td|th|img|hr|h[1-6]"
+    r"(?i)(?<![\w(])</?(?:br|div|span|sup|sub|strong|em|font|ul|ol|li|table|tbody|thead|tr|td|th|img|hr"
+    r"|h[1-6]"
     r"|center|blockquote|pre|input|iframe|script|style|tt|small|big)"
     r"(?:\s+[a-z][\w-]*\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s>]+))*\s*/?>"
     r"|(?<=\w)(?:</?(?:sup|sub|span|strong|em)>|<br\s*/?>|</(?:p|div|li|td|tr|font)>)"
@@ -21,7 +22,8 @@ TAG = re.compile(
 )
 """Tags by name: <b> needs its </b>, since the span <b> of b is mathematics; vector<p> is code."""
 ABOUT_MARKUP = re.compile(
-    r"(?i)\b(?:x?html5?|xml|css|tags?|markup|javascript|php|web ?pages?|web ?sites?|browsers?|angular|react|jsx|dom"
+    r"(?i)\b(?:x?html5?|xml|css|tags?|markup|javascript|php|web ?pages?|web ?sites?|browsers?|angular"
+    r"|react|jsx|dom"
     r"|svg|xss|jsp|hyperlinks?|http|url|sgml|cross-site)\b|标签|網頁|网页|タグ"
 )
 ENTITY = re.compile(r"&(?:([A-Za-z][A-Za-z0-9]{1,30})|#\d{1,6}|#[xX][0-9A-Fa-f]{1,5});")
@@ -40,45 +42,56 @@ SHEET_DATE = re.compile(
     r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)-\d{2}|\d{4}-\d\d-\d\d 00:00:00)"
 )
 ABOUT_DATES = re.compile(
-    r"(?i)\b(?:when|dates?|days?|months?|years?|holidays?|calendar|deadline|born|died|birthday|season|equinox|solstice"
+    r"(?i)\b(?:when|dates?|days?|months?|years?|holidays?|calendar|deadline|born|died|birthday|season"
+    r"|equinox|solstice"
     r"|feast|festival|expir\w+|matur\w+|due|delivery|contracts?)\b"
 )
 SHEET_ERROR = re.compile(r"#(?:REF!|VALUE!|DIV/0!|NAME\?|NUM!|NULL!|N/A|SPILL!|CALC!)")
 ABOUT_SHEETS = re.compile(
-    r"(?i)\b(?:excel|spreadsheets?|worksheets?|cells?|formulas?|vlookup|google sheets|libreoffice)\b|表格|公式"
+    r"(?i)\b(?:excel|spreadsheets?|worksheets?|cells?|formulas?|vlookup|google sheets|libreoffice)\b"
+    r"|表格|公式"
 )
 
 PLACEHOLDER = re.compile(
-    r"(?i)\W*(?:tbd|tba|todo|fixme|placeholder|lorem ipsum\b.*|(?:option|answer|choice|distractor)\s*(?:[a-j]|\d{1,2})"
+    r"(?i)\W*(?:tbd|tba|todo|fixme|placeholder|lorem ipsum\b.*|(?:option|answer|choice"
+    r"|distractor)\s*(?:[a-j]|\d{1,2})"
     r"|(?:in)?correct answer(?:\s*\d)?|wrong answer(?:\s*\d)?|distractor|your (?:answer|text|option) here"
-    r"|enter (?:text|option|answer)(?: here)?|click to (?:add|edit)(?: text)?|选项\s*[A-J一二三四1-4]|選択肢\s*\d)\W*"
+    r"|enter (?:text|option|answer)(?: here)?|click to (?:add|edit)(?: text)?"
+    r"|选项\s*[A-J一二三四1-4]|選択肢\s*\d)\W*"
 )
 PLACEHOLDER_SIGN = re.compile(
     r"(?i)tbd|tba|todo|fixme|placeholder|lorem|option|answer|choice|distractor|enter |click |选项|選択肢"
 )
 SLOT = re.compile(
-    r"(?i)[\[<{(]{1,2}\s*(?:insert|fill in|your|to be (?:added|filled|written|done))\s[^\[\]<>{}()]{2,60}[\]>})]{1,2}"
-    r"|(?<![\\\w_^}$])\{[a-z]{3,}(?:_[a-z]{3,})+\}|(?<!\w)\{\{\s*[a-z_]{3,}\s*\}\}|\[\s*(?:placeholder|TODO|TBD)\s*\]"
+    r"(?i)[\[<{(]{1,2}\s*(?:insert|fill in|your|to be (?:added|filled|written"
+    r"|done))\s[^\[\]<>{}()]{2,60}[\]>})]{1,2}"
+    r"|(?<![\\\w_^}$])\{[a-z]{3,}(?:_[a-z]{3,})+\}|(?<!\w)\{\{\s*[a-z_]{3,}\s*\}\}|\[\s*(?:placeholder"
+    r"|TODO|TBD)\s*\]"
 )
 CODE = re.compile(
-    r"(?i)[\\$;]|\bprint|\bdef |\breturn\b|\bf[\"']|jinja|vue|angular|template|python|latex|javascript|mustache|bash|format"
+    r"(?i)[\\$;]|\bprint|\bdef |\breturn\b|\bf[\"']|jinja|vue|angular|template|python|latex|javascript"
+    r"|mustache|bash|format"
 )
 
 RESIDUE = re.compile(
-    r"(?i)\bas an? (?:ai|artificial intelligence)(?: language)? (?:language )?model\b|\bas a (?:large )?language model\b"
+    r"(?i)\bas an? (?:ai|artificial intelligence)(?: language)? (?:language )?model\b"
+    r"|\bas a (?:large )?language model\b"
     r"|\bi(?:'|’)?m sorry, but (?:i|as an)\b|\bi (?:cannot|can(?:'|’)t|am unable to) "
     r"(?:assist|help) with (?:that|this)\b"
     r"|\A\W*(?:sure|certainly|of course|absolutely)[!,.] here(?:'s|’s| is| are)\b"
     r"|\A\W*here(?:'s|’s| is) (?:a|an|your|the) (?:[\w-]+ ){0,3}?(?:multiple[- ]choice|mcq|quiz) question"
     r"|\b(?:my|as of my) (?:last )?(?:knowledge (?:cut-?off|update)|training data)\b"
-    r"|\bi hope this helps[.!]|\blet me know if you (?:need|would like|want|have)\b[^.]*[.!]?\s*\Z|\bregenerate response\b"
+    r"|\bi hope this helps[.!]|\blet me know if you (?:need|would like|want|have)\b[^.]*[.!]?\s*\Z"
+    r"|\bregenerate response\b"
     r"|contentreference\[oaicite|【\d+†[^】]*】|turn\d+search\d+|utm_source=chatgpt"
     r"|作为(?:一个|一款|一名)?(?:大型)?(?:ai|人工智能)?(?:语言模型|助手)"
     r"|\b(?:en tant que|como|als) (?:modèle de langage|modelo de lenguaje|ki-sprachmodell)\b"
 )
 RESIDUE_WORDS = (
-    " model", "i'm sorry", "i’m sorry", "i cannot", "i can", "i am unable", "here", "knowledge", "training data",
-    "hope this", "let me know", "regenerate", "oaicite", "†", "turn", "utm_", "作为", "modèle", "modelo", "sprachmodell",
+    " model", "i'm sorry", "i’m sorry", "i cannot", "i can", "i am unable", "here", "knowledge",
+    "training data",
+    "hope this", "let me know", "regenerate", "oaicite", "†", "turn", "utm_", "作为", "modèle", "modelo",
+    "sprachmodell",
 )  # fmt: skip
 ABOUT_CHATBOTS = re.compile(
     r"(?i)\b(?:chatbots?|chatgpt|prompts?|language models?|virtual assistants?|llms?)\b"

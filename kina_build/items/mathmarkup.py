@@ -84,5 +84,5 @@ def _check_names(where: str, text: str) -> Iterator[Fault]:
     """Find a command that no common package knows, in a text that holds mathematics at all."""
     names = [found[0] for found in COMMAND.finditer(text.replace("\\\\", "  "))]
     unknown = [name for name in names if not is_known_command(name[1:])]
-    if unknown and len(unknown) < len(names) or unknown and MATHEMATICS.search(text):
+    if (unknown and len(unknown) < len(names)) or (unknown and MATHEMATICS.search(text)):
         yield Fault("unknown_latex_command", where, f"no command {unknown[0]}", {"words": unknown[0]})

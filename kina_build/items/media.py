@@ -29,37 +29,49 @@ def _pointers(words: str, media: str, passage: str | None = None) -> Pointers:
 LANGUAGES = {
     "en": _pointers(
         "shaded marked labelled labeled arrow circled highlighted diagram graph map figure picture",
-        r"\b(?:shaded|marked|labell?ed|circled|highlighted|numbered|indicated|coloured|colored)\b[^.?!]{0,40}?"
+        r"\b(?:shaded|marked|labell?ed|circled|highlighted|numbered|indicated|coloured"
+        r"|colored)\b[^.?!]{0,40}?"
         r"\b(?:on|in) (?:the|this) (?:map|diagram|figure|picture|chart|image|photograph)\b(?! of)"
-        r"|\b(?:point|region|area|structure|letter|number|arrow|part|layer) (?-i:[A-Z])\b (?:on|in) (?:the|this) "
+        r"|\b(?:point|region|area|structure|letter|number|arrow|part|layer) (?-i:[A-Z])\b (?:on"
+        r"|in) (?:the|this) "
         r"(?:map|diagram|figure|graph|picture|chart|image|photograph)\b"
-        r"|\bthe arrows? (?:labell?ed|marked) (?-i:[A-Z]\b)|\baccording to (?:the|this) (?:map|diagram|figure|chart|graph)\b"
-        r"|\b(?:on|in) (?:the|this) (?:map|diagram|figure|picture|chart|image) (?:above|below|shown|provided)\b",
+        r"|\bthe arrows? (?:labell?ed|marked) (?-i:[A-Z]\b)|\baccording to (?:the|this) (?:map|diagram"
+        r"|figure|chart|graph)\b"
+        r"|\b(?:on|in) (?:the|this) (?:map|diagram|figure|picture|chart|image) (?:above|below|shown"
+        r"|provided)\b",
     ),
     "es": _pointers(
         "figura imagen gráfic mapa diagrama fotografía ilustración esquema texto fragmento tabla",
-        r"\b(?:(?:siguiente|presente) (?:figura|imagen|gráfic[oa]|mapa|diagrama|fotografía|ilustración|esquema|tabla)"
+        r"\b(?:(?:siguiente|presente) (?:figura|imagen|gráfic[oa]|mapa|diagrama|fotografía|ilustración"
+        r"|esquema|tabla)"
         r"|(?:figura|imagen|gráfic[oa]|mapa|diagrama|fotografía|ilustración|esquema|tabla) "
         r"(?:siguiente|adjunt[oa]|anterior|de (?:abajo|arriba)|que se muestra|mostrad[oa])"
         r"|(?:se (?:observa|muestra|ve|indica|señala)|mostrad[oa]|representad[oa]|señalad[oa]) "
-        r"(?:en|por) (?:la|el|esta|este) (?:figura|imagen|gráfic[oa]|mapa|diagrama|fotografía|ilustración|esquema))\b",
-        r"\b(?:según|de acuerdo con|en) (?:el|este) (?:texto|fragmento|pasaje) (?:anterior|siguiente)?(?=[\s,])|\btexto anterior\b",
+        r"(?:en|por) (?:la|el|esta|este) (?:figura|imagen|gráfic[oa]|mapa|diagrama|fotografía"
+        r"|ilustración|esquema))\b",
+        r"\b(?:según|de acuerdo con|en) (?:el|este) (?:texto|fragmento|pasaje) (?:anterior"
+        r"|siguiente)?(?=[\s,])|\btexto anterior\b",
     ),
     "fr": _pointers(
         "figure image graphique carte schéma diagramme illustration photo texte tableau document extrait",
-        r"\b(?:(?:figure|image|graphique|carte|schéma|diagramme|illustration|photo(?:graphie)?|tableau|document) "
+        r"\b(?:(?:figure|image|graphique|carte|schéma|diagramme|illustration|photo(?:graphie)?|tableau"
+        r"|document) "
         r"(?:ci-(?:contre|dessous|dessus|après|joint)|suivante?)"
         r"|(?:représentée?s?|montrée?s?|indiquée?s?|illustrée?s?) (?:sur|dans|par) (?:la|le|l['’]|cette|ce) ?"
         r"(?:figure|image|graphique|carte|schéma|diagramme|illustration|photo(?:graphie)?))",
-        r"\b(?:d['’]après|selon) (?:le|ce) (?:texte|passage|document)\b|\b(?:texte|extrait|passage) ci-(?:dessus|dessous|contre)",
+        r"\b(?:d['’]après|selon) (?:le|ce) (?:texte|passage|document)\b|\b(?:texte|extrait"
+        r"|passage) ci-(?:dessus|dessous|contre)",
     ),
     "de": _pointers(
         "abbildung diagramm grafik karte bild skizze schaubild text tabelle abschnitt",
-        r"\b(?:(?:folgende[nrs]?|obige[nrs]?|untenstehende[nrs]?|nebenstehende[nrs]?|abgebildete[nrs]?|gezeigte[nrs]?) "
+        r"\b(?:(?:folgende[nrs]?|obige[nrs]?|untenstehende[nrs]?|nebenstehende[nrs]?|abgebildete[nrs]?"
+        r"|gezeigte[nrs]?) "
         r"(?:abbildung|diagramm|grafik|karte|bild|skizze|schaubild|tabelle)"
-        r"|(?:abbildung|diagramm|grafik|karte|bild|skizze|schaubild|tabelle) (?:oben|unten|rechts|links|zeigt)"
+        r"|(?:abbildung|diagramm|grafik|karte|bild|skizze|schaubild|tabelle) (?:oben|unten|rechts|links"
+        r"|zeigt)"
         r"|(?:in|auf) der (?:abbildung|grafik|karte|skizze) (?:gezeigt|dargestellt|markiert|mit))\b",
-        r"\b(?:obige[nrm]?|vorliegende[nrm]?|folgende[nrm]?) (?:text|abschnitt|auszug)\b|\b(?:laut|gemäß) (?:dem )?text\b",
+        r"\b(?:obige[nrm]?|vorliegende[nrm]?|folgende[nrm]?) (?:text|abschnitt|auszug)\b|\b(?:laut"
+        r"|gemäß) (?:dem )?text\b",
     ),
     "pt": _pointers(
         "figura imagem gráfico mapa diagrama fotografia ilustração esquema texto trecho tabela charge",
@@ -75,7 +87,8 @@ LANGUAGES = {
         r"\b(?:(?:seguente) (?:figura|immagine|grafico|mappa|cartina|diagramma|illustrazione|schema|tabella)"
         r"|(?:figura|immagine|grafico|mappa|cartina|diagramma|illustrazione|schema|fotografia|tabella) "
         r"(?:qui )?(?:sotto|sopra|seguente|a fianco|accanto|riportat[oa]|allegat[oa])"
-        r"|(?:mostrat[oaie]|rappresentat[oaie]|indicat[oaie]|raffigurat[oaie]) (?:nella|nel|dalla|sulla|sul|in) "
+        r"|(?:mostrat[oaie]|rappresentat[oaie]|indicat[oaie]|raffigurat[oaie]) (?:nella|nel|dalla|sulla"
+        r"|sul|in) "
         r"(?:figura|immagine|grafico|mappa|cartina|diagramma|illustrazione|schema|fotografia))\b",
         r"\b(?:brano|testo) (?:precedente|seguente|sopra|riportato)\b|\bsecondo il (?:brano|testo)\b",
     ),
@@ -83,20 +96,25 @@ LANGUAGES = {
         "mapie rysunk diagram wykres zdjęci ilustracj schemat fotografii tabel tekst tekś fragment",
         r"\b(?:zaznaczon\w+|przedstawion\w+|pokazan\w+|oznaczon\w+|widoczn\w+)\s+(?:jest\s+|są\s+)?na "
         r"(?:\w+ )?(?:mapie|rysunku|diagramie|wykresie|zdjęciu|ilustracji|schemacie|fotografii)"
-        r"|\bna (?:powyższ\w+|poniższ\w+|załączon\w+) (?:mapie|rysunku|diagramie|wykresie|zdjęciu|ilustracji|schemacie|tabeli)",
+        r"|\bna (?:powyższ\w+|poniższ\w+|załączon\w+) (?:mapie|rysunku|diagramie|wykresie|zdjęciu"
+        r"|ilustracji|schemacie|tabeli)",
         r"\b(?:powyższ\w+|poniższ\w+) (?:tekst|fragment)\w*|\bzgodnie z tekstem\b",
     ),
     "ru": _pointers(
         "рисунк карт диаграмм график схем изображени фото таблиц текст отрыв",
-        r"(?:показан\w*|изображ[её]н\w*|представлен\w*|обозначен\w*|отмечен\w*|указан\w*|приведен\w*)\s+(?:на|в)\s+(?:\w+\s+)?"
+        r"(?:показан\w*|изображ[её]н\w*|представлен\w*|обозначен\w*|отмечен\w*|указан\w*"
+        r"|приведен\w*)\s+(?:на|в)\s+(?:\w+\s+)?"
         r"(?:рисунк|карт|диаграмм|график|схем|изображени|фото|таблиц)\w*"
-        r"|на (?:этом |данном |следующем |приведенном |приведённом )(?:рисунк|карт|диаграмм|график|схем|изображени|фото)\w*"
+        r"|на (?:этом |данном |следующем |приведенном |приведённом )(?:рисунк|карт|диаграмм|график|схем"
+        r"|изображени|фото)\w*"
         r"|(?:рисун|карт|диаграмм|график|схем|таблиц)\w* (?:ниже|выше)\b",
-        r"\b(?:согласно|из) (?:приведенного |данного )?(?:тексту|текста|отрывка)\b|\bтекст\w* (?:выше|ниже)\b",
+        r"\b(?:согласно|из) (?:приведенного |данного )?(?:тексту|текста|отрывка)\b|\bтекст\w* (?:выше"
+        r"|ниже)\b",
     ),
     "uk": _pointers(
         "малюнк рисунк карті діаграм графік схемі зображенн",
-        r"(?:показан\w*|зображен\w*|позначен\w*|наведен\w*)\s+на\s+(?:\w+\s+)?(?:малюнк|рисунк|карт|діаграм|графік|схем|зображенн)\w*",
+        r"(?:показан\w*|зображен\w*|позначен\w*|наведен\w*)\s+на\s+(?:\w+\s+)?(?:малюнк|рисунк|карт"
+        r"|діаграм|графік|схем|зображенн)\w*",
     ),
     "nl": _pointers(
         "afbeelding figuur diagram grafiek kaart foto tekst tabel",
@@ -111,12 +129,14 @@ LANGUAGES = {
     ),
     "vi": _pointers(
         "hình biểu bản sơ đồ đoạn bảng",
-        r"\b(?:hình vẽ|hình ảnh|hình|biểu đồ|đồ thị|bản đồ|sơ đồ|bảng) (?:bên|dưới đây|sau đây|trên|dưới|sau)(?![\w])(?! mặt)",
+        r"\b(?:hình vẽ|hình ảnh|hình|biểu đồ|đồ thị|bản đồ|sơ đồ|bảng) (?:bên|dưới đây|sau đây|trên|dưới"
+        r"|sau)(?![\w])(?! mặt)",
         r"\b(?:đoạn (?:văn|trích|thơ)|văn bản) (?:trên|sau|dưới đây)\b",
     ),
     "id": _pointers(
         "gambar grafik peta diagram bagan tabel bacaan teks",
-        r"\b(?:gambar|grafik|peta|diagram|bagan|tabel) (?:di (?:bawah|atas|samping)(?: ini)?|berikut(?: ini)?|tersebut)\b",
+        r"\b(?:gambar|grafik|peta|diagram|bagan|tabel) (?:di (?:bawah|atas|samping)(?: ini)?"
+        r"|berikut(?: ini)?|tersebut)\b",
         r"\b(?:bacaan|teks|paragraf|wacana) (?:di (?:atas|bawah)|tersebut|berikut)\b",
     ),
     "tl": _pointers(
@@ -132,8 +152,10 @@ LANGUAGES = {
     ),
     "ar": _pointers(
         "الشكل الخريطة الصورة الرسم المخطط الجدول النص الفقرة",
-        r"(?:الموضح\w*|المبين\w*|الظاهر\w*|المشار|يظهر|تظهر)\s+(?:\S+\s+){0,2}?(?:في|على) (?:الشكل|الخريطة|الصورة|الرسم|المخطط)"
-        r"|(?:الشكل|الخريطة|الصورة|الرسم|المخطط|الجدول)(?: البياني)? (?:أدناه|أعلاه|التالي\w*|المجاور\w*|المقابل\w*)",
+        r"(?:الموضح\w*|المبين\w*|الظاهر\w*|المشار|يظهر|تظهر)\s+(?:\S+\s+){0,2}?(?:في|على) (?:الشكل"
+        r"|الخريطة|الصورة|الرسم|المخطط)"
+        r"|(?:الشكل|الخريطة|الصورة|الرسم|المخطط|الجدول)(?: البياني)? (?:أدناه|أعلاه|التالي\w*|المجاور\w*"
+        r"|المقابل\w*)",
         r"(?:النص|الفقرة|القطعة) (?:أدناه|أعلاه|السابق\w*|التالي\w*)",
     ),
     "fa": _pointers(
@@ -144,23 +166,32 @@ LANGUAGES = {
     ),
     "hi": _pointers(
         "चित्र आरेख मानचित्र ग्राफ नक्शे तालिका गद्यांश",
-        r"(?:नीचे|ऊपर|निम्न\S*|उपरोक्त|दिए गए|दिये गये|इस)(?: (?:दिए|दिये|दी|दर्शाए) (?:गए|गये|गई))? (?:चित्र|आरेख|मानचित्र|ग्राफ|नक्शे|तालिका)"
+        r"(?:नीचे|ऊपर|निम्न\S*|उपरोक्त|दिए गए|दिये गये|इस)(?: (?:दिए|दिये|दी|दर्शाए) (?:गए|गये"
+        r"|गई))? (?:चित्र|आरेख|मानचित्र|ग्राफ|नक्शे|तालिका)"
         r"|(?:चित्र|आरेख|मानचित्र|ग्राफ|नक्शे) में (?:दिखा|दर्शा|अंकित)\S*",
         r"(?:उपरोक्त|ऊपर दिए गए|निम्नलिखित|दिए गए) (?:गद्यांश|अनुच्छेद)",
     ),
     "mr": _pointers("आकृती चित्रात नकाशा", r"(?:खालील|वरील|दिलेल्या|सोबतच्या) (?:आकृती|चित्र|नकाशा|आलेख)\S*"),
-    "bn": _pointers("চিত্র মানচিত্র ছবি", r"(?:নিচের|নিম্নের|উপরের|প্রদত্ত) (?:চিত্র|মানচিত্র|ছবি|লেখচিত্র)\S*"),
+    "bn": _pointers(
+        "চিত্র মানচিত্র ছবি",
+        r"(?:নিচের|নিম্নের|উপরের|প্রদত্ত) (?:চিত্র|মানচিত্র|ছবি"
+        r"|লেখচিত্র)\S*",
+    ),
     "ta": _pointers(
-        "படத்தி வரைபட", r"(?:கீழே|கீழ்க்காணும்|மேலே|கொடுக்கப்பட்ட)\s*(?:உள்ள |கொடுக்கப்பட்ட )?(?:படத்தி|வரைபட)\S*"
+        "படத்தி வரைபட",
+        r"(?:கீழே|கீழ்க்காணும்|மேலே|கொடுக்கப்பட்ட)\s*(?:உள்ள |கொடுக்கப்பட்ட )?(?:படத்தி"
+        r"|வரைபட)\S*",
     ),
     "te": _pointers("చిత్రం చిత్రంలో పటంలో", r"(?:క్రింది|కింది|పై|ఇచ్చిన) (?:చిత్ర|పట)\S*"),
     "th": _pointers(
         "ภาพ รูป แผนที่ แผนภูมิ กราฟ",
-        r"(?:จาก|ใน|ดัง)?(?:ภาพ|รูป|แผนที่|แผนภูมิ|กราฟ|แผนภาพ)(?:ด้านล่าง|ด้านบน|ต่อไปนี้|ข้างล่าง|ข้างต้น|ที่กำหนดให้)",
+        r"(?:จาก|ใน|ดัง)?(?:ภาพ|รูป|แผนที่|แผนภูมิ|กราฟ|แผนภาพ)(?:ด้านล่าง|ด้านบน|ต่อไปนี้|ข้างล่าง"
+        r"|ข้างต้น|ที่กำหนดให้)",
     ),
     "ko": _pointers(
         "그림 지도 그래프 사진 도표 지문 글",
-        r"(?:아래|다음|위|제시된)(?:의)? ?(?:그림|지도|그래프|사진|도표|표)(?:에|은|는|의|을|를|이|과|와|으로)",
+        r"(?:아래|다음|위|제시된)(?:의)? ?(?:그림|지도|그래프|사진|도표|표)"
+        r"(?:에|은|는|의|을|를|이|과|와|으로)",
         r"(?:윗글|위 글|위의 글|위 지문|제시문)",
     ),
     "ja": _pointers(

@@ -18,25 +18,34 @@ QUANTITY = re.compile(
 )
 KINDS: dict[str, dict[str, str]] = {
     "length": {
-        "nm": "1/1000000000", "µm": "1/1000000", "mm": "1/1000", "cm": "1/100", "dm": "1/10", "m": "1", "km": "1000",
+        "nm": "1/1000000000", "µm": "1/1000000", "mm": "1/1000", "cm": "1/100", "dm": "1/10", "m": "1",
+        "km": "1000",
         "millimeter": "1/1000", "centimeter": "1/100", "meter": "1", "kilometer": "1000",
         "millimetre": "1/1000", "centimetre": "1/100", "metre": "1", "kilometre": "1000",
     },
-    "foot": {"inch": "1", "inches": "1", "ft": "12", "foot": "12", "feet": "12", "yd": "36", "yard": "36", "mile": "63360"},
+    "foot": {
+        "inch": "1", "inches": "1", "ft": "12", "foot": "12", "feet": "12", "yd": "36", "yard": "36",
+        "mile": "63360"},
     "mass": {
-        "µg": "1/1000000", "mg": "1/1000", "g": "1", "kg": "1000", "gram": "1", "kilogram": "1000", "milligram": "1/1000",
+        "µg": "1/1000000", "mg": "1/1000", "g": "1", "kg": "1000", "gram": "1", "kilogram": "1000",
+        "milligram": "1/1000",
     },
     "time": {
-        "ns": "1/1000000000", "µs": "1/1000000", "ms": "1/1000", "s": "1", "sec": "1", "second": "1", "min": "60",
+        "ns": "1/1000000000", "µs": "1/1000000", "ms": "1/1000", "s": "1", "sec": "1", "second": "1",
+        "min": "60",
         "minute": "60", "h": "3600", "hr": "3600", "hour": "3600", "day": "86400", "week": "604800",
     },
     "months": {"month": "1", "year": "12", "decade": "120"},
     "volume": {
-        "µL": "1/1000000", "ml": "1/1000", "mL": "1/1000", "cl": "1/100", "l": "1", "L": "1", "liter": "1", "litre": "1",
-        "milliliter": "1/1000", "millilitre": "1/1000", "cm3": "1/1000", "cm³": "1/1000", "dm3": "1", "dm³": "1",
+        "µL": "1/1000000", "ml": "1/1000", "mL": "1/1000", "cl": "1/100", "l": "1", "L": "1",
+        "liter": "1", "litre": "1",
+        "milliliter": "1/1000", "millilitre": "1/1000", "cm3": "1/1000", "cm³": "1/1000", "dm3": "1",
+        "dm³": "1",
         "m3": "1000", "m³": "1000",
     },
-    "area": {"cm2": "1/10000", "cm²": "1/10000", "m2": "1", "m²": "1", "km2": "1000000", "km²": "1000000", "hectare": "10000",
+    "area": {
+        "cm2": "1/10000", "cm²": "1/10000", "m2": "1", "m²": "1", "km2": "1000000", "km²": "1000000",
+        "hectare": "10000",
              "ha": "10000"},
     "speed": {"m/s": "1", "km/s": "1000", "km/h": "5/18"},
     "energy": {"J": "1", "kJ": "1000", "MJ": "1000000", "joule": "1", "kilojoule": "1000"},
@@ -78,7 +87,7 @@ def read_quantity(text: str) -> Quantity | None:
 
 
 def _singular(name: str) -> tuple[str, ...]:
-    """Return what a unit that is spelled out may be listed under: Hours, hour; abbreviations have no plural."""
+    """Return what a spelled-out unit may be listed under, Hours as hour; abbreviations have no plural."""
     plain = name.lower()
     return (plain, plain.removesuffix("s")) if len(plain) > 3 else ()
 

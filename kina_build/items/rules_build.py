@@ -8,7 +8,10 @@ from kina_build.items.rule import Rule, Sketch
 
 SOUND = Sketch()
 TEN = "tin|oak|sea|fog|sun|elm|ash|hay|rye|ice"
-SIX = "Which of these hold?\n1. It is old.\n2. It is wet.\n3. It is deep.\n4. It is cold.\n5. It is wide.\n6. It is still."
+SIX = (
+    "Which of these hold?\n1. It is old.\n2. It is wet.\n3. It is deep.\n4. It is cold."
+    "\n5. It is wide.\n6. It is still."
+)
 
 BUILD: Mapping[str, Rule] = {
     "id_repeated": Rule(
@@ -23,13 +26,15 @@ BUILD: Mapping[str, Rule] = {
         "fewer than two options", "error", "error", Sketch(options="oxygen"), Sketch(options="oxygen|argon")
     ),
     "empty_option": Rule(
-        "an option without text", "error", "error", Sketch(options="oxygen||neon"), Sketch(options="oxygen|-|neon")
+        "an option without "
+        "text", "error", "error", Sketch(options="oxygen||neon"), Sketch(options="oxygen|-|neon")
     ),
     "option_keys_repeated": Rule(
         "two options with one key", "error", "error", Sketch(labels="AABC"), Sketch(labels="ABCD")
     ),
     "option_keys_irregular": Rule(
-        "option keys are not A, B, C, ... in order", "warning", "warning", Sketch(labels="ACDE"), Sketch(labels="ABCD")
+        "option keys are not A, B, C, ... in "
+        "order", "warning", "warning", Sketch(labels="ACDE"), Sketch(labels="ABCD")
     ),
     "key_not_in_options": Rule(
         "the key names no option", "error", "error", Sketch(keys="F"), Sketch(keys="D")
@@ -55,7 +60,8 @@ BUILD: Mapping[str, Rule] = {
         Sketch(options="A. tin|B. oak|C. sea|because it is metal"), SOUND,
     ),
     "option_carries_label": Rule(
-        "option texts begin with their letters", "error", "warning", Sketch(options="A. tin|B. oak|C. sea"), SOUND
+        "option texts begin with their "
+        "letters", "error", "warning", Sketch(options="A. tin|B. oak|C. sea"), SOUND
     ),
     "option_text_is_label": Rule(
         "an option's text is another option's letter", "warning", "warning",

@@ -10,7 +10,8 @@ SOUND = Sketch()
 
 TEXT: Mapping[str, Rule] = {
     "replacement_character": Rule(
-        "a character was lost in decoding", "warning", "warning", Sketch("Which caf\ufffd is it?"), Sketch("Which café is it?")
+        "a character was lost in "
+        "decoding", "warning", "warning", Sketch("Which caf\ufffd is it?"), Sketch("Which café is it?")
     ),
     "control_character": Rule(
         "an unprintable character, as damaged LaTeX leaves", "error", "warning",
@@ -26,7 +27,8 @@ TEXT: Mapping[str, Rule] = {
     ),
     "option_in_other_script": Rule(
         "one option in another script than the question and the other options", "warning", "info",
-        Sketch("Which animal builds dams?", "beaver|выдра|badger|weasel"), Sketch("Which sign is it?", "beta|λ|gamma|delta"),
+        Sketch("Which animal builds "
+        "dams?", "beaver|выдра|badger|weasel"), Sketch("Which sign is it?", "beta|λ|gamma|delta"),
     ),
     "html_tag": Rule(
         "an HTML tag in a text", "warning", "warning",
@@ -38,11 +40,13 @@ TEXT: Mapping[str, Rule] = {
     ),
     "sheet_date": Rule(
         "an option that a spreadsheet turned into a date", "warning", "warning",
-        Sketch("How many seeds does a pod hold?", "3-May|7-Jun|12"), Sketch("On which day is it?", "3-May|7-Jun|8-Jun"),
+        Sketch("How many seeds does a pod "
+        "hold?", "3-May|7-Jun|12"), Sketch("On which day is it?", "3-May|7-Jun|8-Jun"),
     ),
     "sheet_error": Rule(
         "an option that is a spreadsheet's error", "error", "error",
-        Sketch("Which number is even?", "#REF!|eight|nine"), Sketch("What does this Excel cell show?", "#REF!|#N/A|0"),
+        Sketch("Which number is even?", "#REF!|eight|nine"), Sketch("What does this Excel cell "
+        "show?", "#REF!|#N/A|0"),
     ),
     "option_is_placeholder": Rule(
         "an option nobody wrote yet", "error", "warning", Sketch(options="oxygen|TBD|neon"),
@@ -91,7 +95,8 @@ TEXT: Mapping[str, Rule] = {
     ),
     "role_play": Rule(
         "the question tells the reader who to be", "error", None,
-        Sketch("You are an expert in lakes. Which gas is it?"), Sketch("You are in a lift. How heavy are you?"),
+        Sketch("You are an expert in lakes. Which gas is "
+        "it?"), Sketch("You are in a lift. How heavy are you?"),
     ),
     "unbalanced_math": Rule(
         "a $ opens mathematics that nothing closes", "error", "warning",
@@ -102,7 +107,8 @@ TEXT: Mapping[str, Rule] = {
         Sketch(r"What is $\frac{6}{3$?"), Sketch(r"What is $\frac{6}{3}$?"),
     ),
     "malformed_latex": Rule(
-        "LaTeX that cannot compile", "error", "warning", Sketch(r"What is $\sqrt$?"), Sketch(r"What is $\sqrt 2$?")
+        "LaTeX that cannot "
+        "compile", "error", "warning", Sketch(r"What is $\sqrt$?"), Sketch(r"What is $\sqrt 2$?")
     ),
     "unknown_latex_command": Rule(
         "a LaTeX command that no common package knows", "warning", "info",
@@ -113,15 +119,19 @@ TEXT: Mapping[str, Rule] = {
         Sketch(explanation="Plants do so; the answer is C."), Sketch(explanation="The answer is A, not C."),
     ),
     "missing_explanation": Rule(
-        "an option without explanation", "warning", None, Sketch(each="N/A"), Sketch(each="It follows from the table.")
+        "an option without "
+        "explanation", "warning", None, Sketch(each="N/A"), Sketch(each="It follows from the table.")
     ),
     "one_explanation_for_all": Rule(
-        "each option has the same explanation", "warning", None, Sketch(each="It follows from the table."), SOUND
+        "each option has the same "
+        "explanation", "warning", None, Sketch(each="It follows from the table."), SOUND
     ),
-    "missing_source": Rule("no source of the question", "warning", None, SOUND, Sketch(source="Gases, 2nd ed., p. 4")),
+    "missing_source": Rule("no source of the "
+    "question", "warning", None, SOUND, Sketch(source="Gases, 2nd ed., p. 4")),
     "source_not_allowed": Rule(
         "a source that nobody can look up: a chatbot, \"internet\"", "error", None,
-        Sketch(source="ChatGPT, answer of 3 May"), Sketch(source="On ChatGPT. Journal of Tests, vol. 3, 2024"),
+        Sketch(source="ChatGPT, answer of 3 "
+        "May"), Sketch(source="On ChatGPT. Journal of Tests, vol. 3, 2024"),
     ),
 }  # fmt: skip
 """Rule to what it means, for rules about texts."""

@@ -101,7 +101,7 @@ def find_subsets(sets: dict[str, frozenset[str]]) -> list[tuple[str, str]]:
 
 
 def _find_equal(sets: dict[str, frozenset[str]]) -> list[str]:
-    """Return the first keys whose statements are the same set, "1, 2" and "2, 1"; none where orders are asked."""
+    """Return the first keys that combine the same statements, "1, 2" and "2, 1"; none of orders."""
     keys: defaultdict[frozenset[str], list[str]] = defaultdict(list)
     for key, numbers in sets.items():
         keys[numbers].append(key)

@@ -64,7 +64,8 @@ SHOWN = _any(
 SHOWS = r"(?:above|below|shows|shown|represents|depicts|illustrates|(?:at|on the) (?:right|left))"
 
 NEEDS_MEDIA = _phrases(
-    "fig,diagram,graph,image,picture,chart,photo,illustration,map,drawing,schematic,plot,exhibit,shown,depicted"
+    "fig,diagram,graph,image,picture,chart,photo,illustration,map,drawing,schematic,plot,exhibit,shown,"
+    "depicted"
     ",img,![,图,圖,図",
     r"\b(?:figures?|figs?\.?|diagrams?|exhibits?|(?-i:Photo|Image|Chart))\s*(?:\d+|(?-i:[A-Z])\b)(?!\w)",
     r"\b(?:graphs?|maps?|plots?|pictures?) \d+\b",
@@ -100,10 +101,11 @@ TABLE_NUMBERS = 12
 
 WORK = _any("paper article chapter book lecture course thesis report module")
 REFERS_TO_CONTEXT = _phrases(
-    "paper,study,article,chapter,book,lecture,course,section,work,thesis,report,module,slide,author,above,earlier"
+    "paper,study,article,chapter,book,lecture,course,section,work,thesis,report,module,slide,author,"
+    "above,earlier"
     ",previous,in class,the text,last week,today's,论文,研究,章,课",
     rf"\b(?:in|of|by|from|according to|throughout) (?:this|our) {WORK}\b",
-    r"\b(?:according to|in|from) the (?:textbook|lecture(?: notes)?|slides?|course material|paper|chapter)\b",
+    r"\b(?:according to|in|from) the (?:textbook|lecture(?: notes|slides?)?|course material|paper|chapter)\b",
     r"\bthe authors? of (?:this|the) (?:paper|study|article)\b",
     r"\bthe authors? (?:propos|introduc|show|demonstrat|report|conclud|claim)\w*",
     r"\bas (?:discussed|described|mentioned|noted|stated|explained|defined) (?:above|earlier|previously)\b",
@@ -111,7 +113,8 @@ REFERS_TO_CONTEXT = _phrases(
     r" in (?:class|the (?:lecture|text|chapter|paper))\b",
     r"\b(?:in|of|from|to|on|using) the (?:previous|preceding|last|earlier|prior) "
     r"(?:question|problem|exercise|part|item|lecture|chapter|section)\b(?! of)",
-    r"\b(?:in|as explained in|from|during) (?:last week['’]s|today['’]s|yesterday['’]s|our) (?:lecture|class|lesson|seminar)\b",
+    r"\b(?:in|as explained in|from|during) (?:last week['’]s|today['’]s|yesterday['’]s|our) (?:lecture"
+    r"|class|lesson|seminar)\b",
     r"\b(?:this|our) (?:paper|study|article) (?:propos|introduc|show|demonstrat|report|conclud|argu)\w*",
     "[本该](?:论文|章|课)",
 )
