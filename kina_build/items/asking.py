@@ -90,8 +90,7 @@ CHANGING = re.compile(
 )
 CHANGING_WORDS = (
     "current", "incumbent", "reigning", "latest", "as of ", "most recent", "截至", "截止", "现任", "現在の",
-    "actual",
-    "actuel", "derzeitig", "aktuell", "нынешний",
+    "actual", "actuel", "derzeitig", "aktuell", "нынешний",
 )  # fmt: skip
 
 

@@ -81,6 +81,11 @@ FUNCTIONS: dict[str, Callable[[float], float]] = {
     "sin": math.sin, "cos": math.cos, "tan": math.tan, "exp": math.exp, "ln": math.log, "log": math.log10,
     "arcsin": math.asin, "arccos": math.acos, "arctan": math.atan,
 }  # fmt: skip
+QUANTITY = re.compile(
+    r"(?:var)?(?:[Dd]elta|[Gg]amma|[Tt]heta|[Ll]ambda|[Xx]i|[Pp]i|[Ss]igma|[Uu]psilon|[Pp]hi|[Pp]si|[Oo]mega)"
+    r"|(?:var)?(?:epsilon|rho)|alpha|beta|zeta|eta|iota|kappa|mu|nu|tau|chi|hbar|ell|circ|degree|infty"
+)
+"""Commands that stand for a quantity or a unit; others may be signs of logic or of sets."""
 CLOSING = {"(": ")", "{": "}", "[": "]"}
 
 
@@ -304,7 +309,7 @@ class _Parser:
             if self.peek() == "^":  # log n^2: of n, or of n^2?
                 raise _NotAFormula
             return value
-        if name in ("le", "leq", "ge", "geq", "times", "cdot", "div"):
+        if not QUANTITY.fullmatch(name):  # \\neg p \\wedge q is no product
             raise _NotAFormula
         return _sample(name)
 

@@ -49,16 +49,20 @@ class Sketch:
         ]
 
     def __str__(self) -> str:
-        """Return what of the sketch a reader needs to see."""
-        parts = [self.question, self.options.replace("|", " / ")]
-        if self.keys != "A":
-            parts.append(f"keys {self.keys[:8]}")
+        """Return what the sketch differs in from a sound question."""
+        usual = Sketch()
+        question = "" if self.question == usual.question else self.question.strip() or '""'
+        options = "" if self.options == usual.options else self.options.replace("|", " / ")
+        parts = [question, options]
+        if len(self.keys) > 1 or self.keys != usual.keys:
+            wordings = "" if self.alike else ", questions differ"
+            parts.append(f"{len(self.keys)} items, keys {self.keys[:8]}{wordings}")
         if self.labels != LETTERS:
             parts.append(f"options {self.labels}")
         parts += [f"explanation: {self.explanation}"] if self.explanation else []
         parts += [f"each option: {self.each}"] if self.each else []
         parts += [f"source: {self.source}"] if self.source else []
-        return " — ".join(" ".join(part.split()) for part in parts)
+        return " — ".join(" ".join(part.split()) for part in parts if part) or "a sound question"
 
 
 @dataclass(frozen=True)

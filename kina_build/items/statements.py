@@ -105,7 +105,8 @@ def _find_equal(sets: dict[str, frozenset[str]]) -> list[str]:
     keys: defaultdict[frozenset[str], list[str]] = defaultdict(list)
     for key, numbers in sets.items():
         keys[numbers].append(key)
-    if len(keys) < 2 or 2 * max(map(len, keys.values())) > len(sets):
+    largest = max(map(len, keys.values()), default=0)
+    if largest > 2 and 2 * largest > len(sets):
         return []  # the options are orders of the same things
     return next((group for group in keys.values() if len(group) > 1), [])
 
