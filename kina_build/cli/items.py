@@ -1,18 +1,15 @@
-"""`kina import` and `kina check`: questions in, and what is wrong with them."""
+"""`kina import`: questions in."""
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from kina_build.cli import options
+from kina_build.cli.check import check, collector_paused
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.errors import SHOWN_FAULTS, UsageError
@@ -22,10 +19,8 @@ if TYPE_CHECKING:
     from kina_build.items.reject import Reject
 
 Format = Literal["auto", "jsonl", "json", "csv", "tsv", "parquet", "arrow", "xlsx", "quiz"]
-Profile = Literal["generic", "kina"]
 KeyWord = Literal["auto", "letter", "text", "index0", "index1"]
 
-SEVERITIES = ("error", "warning", "info")
 MAP_HELP = (
     "Read an item field from a column or a dotted path; 'options=A,B,C,D' takes several, 'verdict=' none. "
     "A file's name: one such line a line."
@@ -118,79 +113,6 @@ def _by_file(rejects: Sequence[Reject]) -> dict[str, list[Reject]]:
     return found
 
 
-def check(
-    run: Run,
-    pool: options.Pool,
-    *,
-    profile: Annotated[Profile, typer.Option("--profile", help="Which rules count, how much.")] = "generic",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the findings as JSON Lines.")
-    ] = None,
-) -> None:
-    """Find what is wrong with items: keys, equal options, lost text, LaTeX, surface cues.
-
-    Leaves with 1 when a rule of severity error fires. A file that is no pool is imported
-    on the fly, and its rejects are listed among the findings. Severities can be changed
-    in kina.toml: [items.severity] missing_media = "off".
-    """
-    rules = run.settings.items
-    params = {"profile": profile, "items": rules.shaping}
-    stage = run.stage(
-        "check", inputs=[pool], outputs=[output] if output else [], params=params, show=_show_check
-    )
-    if stage.up_to_date():
-        return
-    from kina_build.items.intake import read_pool_or_import
-    from kina_build.items.lint import check_rejects, inspect, summarise
-    from kina_build.items.workers import count_processes
-    from kina_build.jsonl import write_records
-
-    with collector_paused(), run.console.progress("checking") as progress:
-        items, rejects = read_pool_or_import(pool)
-        inspection = inspect(items, profile, rules, progress, count_processes(len(items), rules))
-    refused = tuple(check_rejects(rejects))
-    inspection = replace(inspection, findings=refused + inspection.findings)
-    report: dict[str, Any] = {
-        "findings": [finding.model_dump() for finding in inspection.findings],
-        "summary": {"profile": profile, **summarise(items, inspection)},
-    }
-    if output:
-        write_records(output, inspection.findings)
-    stage.finish(report, exit_code=1 if report["summary"]["errors"] else 0)
-
-
-def _show_check(report: dict[str, Any], console: Console) -> None:
-    summary, findings = report["summary"], report["findings"]
-    console.line(
-        f"{summary['items']} items: {summary['errors']} errors, {summary['warnings']} warnings, "
-        f"{summary['infos']} notes (profile {summary['profile']})"
-    )
-    if summary["chance"] is not None:
-        console.line(f"chance level {summary['chance']:.1%}")
-    if not findings:
-        console.line("nothing found")
-        return
-    first: dict[str, dict[str, Any]] = {}
-    for finding in findings:
-        first.setdefault(finding["rule"], finding)
-    ordered = sorted(first.values(), key=lambda one: (SEVERITIES.index(one["severity"]), one["rule"]))
-    rows = [
-        [one["severity"], one["rule"], summary["by_rule"][one["rule"]], one["item_id"], one["message"]]
-        for one in ordered
-    ]
-    console.table("findings", ["severity", "rule", "count", "first item", "what"], rows)
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Keep Python's collector from walking a million live options again and again; none form cycles."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
 def _import_report(result: ImportResult) -> dict[str, Any]:
     return {
         "items": len(result.items),
@@ -249,6 +171,6 @@ def _pairs(flag: str, given: Sequence[str] | None) -> dict[str, str]:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
+    """Add the commands of questions."""
     command(app, "import", example="kina import questions.csv -o pool.jsonl")(import_)
     command(app, "check", example="kina check pool.jsonl --profile kina")(check)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kina_build.cli import options
+from kina_build.cli.check import collector_paused
 from kina_build.cli.command import Run
-from kina_build.cli.items import collector_paused
 from kina_build.cli.release_evidence import check_selection, find_files
 from kina_build.cli.release_options import (
     Agreement,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Collection
@@ -114,7 +115,7 @@ def _group_values(texts: dict[int, str]) -> tuple[list[list[int]], list[list[int
         formula = read_formula(text)
         if formula is None:
             continue
-        if formula.plain:
+        if formula.plain and not _is_unreduced(text):
             plain.add(n)
         known = next((group for other, group in groups if other.same(formula)), None)
         if known is None:
@@ -123,6 +124,12 @@ def _group_values(texts: dict[int, str]) -> tuple[list[list[int]], list[list[int
             known.append(n)
     numbers = [[n for n in group if n in plain] for _, group in groups]
     return [group for group in numbers if len(group) > 1], [group for _, group in groups if len(group) > 1]
+
+
+def _is_unreduced(text: str) -> bool:
+    """Tell whether a text is a fraction that could be shortened: 6/8 of a bar are no 3/4."""
+    parts = text.split("/")
+    return len(parts) == 2 and all(map(str.isdecimal, parts)) and math.gcd(*map(int, parts)) > 1
 
 
 def _join(*groupings: list[list[int]]) -> list[list[int]]:

@@ -44,6 +44,7 @@ AMBIGUOUS = re.compile(
     r"\d\s*%?\s*[-–]\s*[\d.,]+\s*%?(?![\d.,%\s]*[-+*/^=])$"  # 45%-50% is a range
     r"|\^\{?[0o]\b|\d\s*\(\d|(?<![A-Za-z\\])[^\W\d_]\("  # 30^0 are degrees, 2(1/2) is 2.5, f(2) is no product
     r"|[A-Za-z]{2,}\s*-\s*\d"  # mol-1 is a unit
+    r"|(?<!\\)\b[A-Za-z](?:sin|cos|tan|log|ln|exp)\s*\("  # tcos(2t) is no symbol "tcos"
 )
 """Notations with two readings: texts that hold one are not compared in value."""
 PLAIN = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
@@ -80,6 +81,11 @@ FUNCTIONS: dict[str, Callable[[float], float]] = {
     "sin": math.sin, "cos": math.cos, "tan": math.tan, "exp": math.exp, "ln": math.log, "log": math.log10,
     "arcsin": math.asin, "arccos": math.acos, "arctan": math.atan,
 }  # fmt: skip
+QUANTITY = re.compile(
+    r"(?:var)?(?:[Dd]elta|[Gg]amma|[Tt]heta|[Ll]ambda|[Xx]i|[Pp]i|[Ss]igma|[Uu]psilon|[Pp]hi|[Pp]si|[Oo]mega)"
+    r"|(?:var)?(?:epsilon|rho)|alpha|beta|zeta|eta|iota|kappa|mu|nu|tau|chi|hbar|ell|circ|degree|infty"
+)
+"""Commands that stand for a quantity or a unit; others may be signs of logic or of sets."""
 CLOSING = {"(": ")", "{": "}", "[": "]"}
 
 
@@ -303,7 +309,7 @@ class _Parser:
             if self.peek() == "^":  # log n^2: of n, or of n^2?
                 raise _NotAFormula
             return value
-        if name in ("le", "leq", "ge", "geq", "times", "cdot", "div"):
+        if not QUANTITY.fullmatch(name):  # \\neg p \\wedge q is no product
             raise _NotAFormula
         return _sample(name)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from kina_build.config import ItemRules
 from kina_build.errors import ConfigError
+from kina_build.items.asking import check_asking
 from kina_build.items.cues import (
     Balance,
     CueProbe,
@@ -21,10 +21,14 @@ from kina_build.items.cues import (
     measure_cues,
     tally,
 )
-from kina_build.items.findings import POOL, RULES, Fault, Finding, ProfileName, Severity
+from kina_build.items.explaining import check_explaining, explains
+from kina_build.items.findings import POOL, Fault, Finding, ProfileName, Severity
+from kina_build.items.leftovers import check_leftovers
 from kina_build.items.mathmarkup import check_math
 from kina_build.items.model import Item
 from kina_build.items.reject import Reject
+from kina_build.items.rulebook import RULES, need_rules
+from kina_build.items.scripts import check_scripts
 from kina_build.items.statements import check_statements
 from kina_build.items.stems import check_stem
 from kina_build.items.structure import check_structure
@@ -69,7 +73,7 @@ def inspect(
 
     Args:
         items: the pool, in any order: the result does not depend on it.
-        profile: which rules count, and how much: see findings.RULES.
+        profile: which rules count, and how much: see rulebook.RULES.
         rules: numbers, and severities that differ from the profile's.
         on_progress: told of items done.
         processes: that share the rules about single items; see workers.
@@ -85,7 +89,7 @@ def inspect(
         parts.append(part)
         on_progress(min(len(parts) * BATCH, len(items)), len(items))
     found = [finding for part in parts for finding in part.findings]
-    for item_id, fault in check_repeats(items):
+    for item_id, fault in one_each(check_repeats(items)):
         found += _grade(item_id, [fault], severities)
     counts = add_tallies(part.tally for part in parts)
     probes, balance = measure_cues(counts), measure_balance(counts)
@@ -108,6 +112,10 @@ def check_item(item: Item, rules: ItemRules = ItemRules()) -> Iterator[Fault]:
     yield from check_stem(item, rules)
     yield from check_math(item)
     yield from check_statements(item, rules)
+    yield from check_leftovers(item)
+    yield from check_asking(item)
+    yield from check_scripts(item)
+    yield from check_explaining(item)
     yield from check_completeness(item, rules)
 
 
@@ -117,7 +125,7 @@ def check_completeness(item: Item, rules: ItemRules = ItemRules()) -> Iterator[F
     if count != rules.option_count:
         message = f"{count} options; {rules.option_count} are needed"
         yield Fault("option_count", "options", message, {"options": count})
-    bare = [option.key for option in item.options if not (option.explanation or "").strip()]
+    bare = [option.key for option in item.options if not explains(option.explanation)]
     if bare:
         yield Fault(
             "missing_explanation", "options", f"no explanation of {', '.join(bare)}", {"options": bare}
@@ -143,6 +151,19 @@ def check_repeats(items: Sequence[Item]) -> Iterator[tuple[str, Fault]]:
             yield from _compare(sorted(group, key=lambda item: item.item_id))
 
 
+def one_each(repeats: Iterable[tuple[str, Fault]]) -> Iterator[tuple[str, Fault]]:
+    """Keep one fault a group of equal items, that of its first, whose evidence names the others.
+
+    Where keys are at odds each item keeps its own: any of them may be the wrong one.
+    """
+    told: set[str] = set()
+    for item_id, fault in repeats:
+        if fault.rule == "item_repeated" and item_id in told:
+            continue
+        told.update(fault.evidence.get("others", ()))
+        yield item_id, fault
+
+
 def _compare(group: Sequence[Item]) -> Iterator[tuple[str, Fault]]:
     """Compare items that ask the same with the same options: is the right answer the same too?"""
     answers = {item.item_id: fold_option(item.correct_text or "") for item in group}
@@ -158,6 +179,13 @@ def _compare(group: Sequence[Item]) -> Iterator[tuple[str, Fault]]:
                 rule, "correct_answer" if rule == "keys_conflict" else "question", message, {"others": others}
             ),
         )
+
+
+def items_at_fault(findings: Iterable[Finding]) -> set[str]:
+    """Return the ids of items with an error of their own, or with one that they share."""
+    errors = [finding for finding in findings if finding.severity == "error"]
+    shared = (other for finding in errors for other in finding.evidence.get("others", ()))
+    return {finding.item_id for finding in errors}.union(shared)
 
 
 def check_rejects(rejects: Sequence[Reject]) -> list[Finding]:
@@ -181,11 +209,7 @@ def severities_of(profile: ProfileName, rules: ItemRules = ItemRules()) -> dict[
     Raises:
         ConfigError: kina.toml names a rule that does not exist.
     """
-    unknown = [name for name in rules.severity if name not in RULES]
-    if unknown:
-        near = difflib.get_close_matches(unknown[0], RULES, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"rules: {', '.join(RULES)}"
-        raise ConfigError(f"items.severity: no rule {unknown[0]!r}", hint=hint)
+    need_rules(rules.severity, "items.severity", ConfigError)
     graded = {name: getattr(rule, profile) for name, rule in RULES.items()} | dict(rules.severity)
     return {name: severity for name, severity in graded.items() if severity not in (None, "off")}
 

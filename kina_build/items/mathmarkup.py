@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from kina_build.items.findings import Fault
+from kina_build.items.latexnames import is_known_command
 from kina_build.items.model import Item
 
 MONEY = re.compile(
@@ -20,6 +21,7 @@ OPENS_MATH = re.compile(r"(?<!\\)\$(?=[A-Za-z\\({|\[-]|\d+[A-Za-z^_=+*/\\ ]*[\^_
 COMMAND = re.compile(r"\\[A-Za-z]{2,}")
 BRACE = re.compile(r"(?<!\\)[{}]")
 ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([^{}]*)\}")
+MATHEMATICS = re.compile(r"\$[^$]+\$|\\\(.+\\\)|\\\[.+\\\]", re.DOTALL)
 MALFORMED = (
     (re.compile(r"\\[dt]?frac\s*\{(?:[^{}]|\{[^{}]*\})*\}\s*(?:$|[$+=)\]},])"), "\\frac with one argument"),
     (re.compile(r"\\(?:[dt]?frac|sqrt)\s*(?:$|\$)"), "a command without its argument"),
@@ -39,6 +41,7 @@ def check_math(item: Item) -> Iterator[Fault]:
         if "\\" in text and COMMAND.search(text):
             yield from _check_pairs(where, text)
             yield from _check_commands(where, text)
+            yield from _check_names(where, text)
 
 
 def _opens_unclosed(text: str) -> bool:
@@ -75,3 +78,11 @@ def _check_commands(where: str, text: str) -> Iterator[Fault]:
         if pattern.search(text):
             yield Fault("malformed_latex", where, name)
             return
+
+
+def _check_names(where: str, text: str) -> Iterator[Fault]:
+    """Find a command that no common package knows, in a text that holds mathematics at all."""
+    names = [found[0] for found in COMMAND.finditer(text.replace("\\\\", "  "))]
+    unknown = [name for name in names if not is_known_command(name[1:])]
+    if (unknown and len(unknown) < len(names)) or (unknown and MATHEMATICS.search(text)):
+        yield Fault("unknown_latex_command", where, f"no command {unknown[0]}", {"words": unknown[0]})

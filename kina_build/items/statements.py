@@ -7,6 +7,7 @@ option whose statements are contained in another's.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -47,6 +48,9 @@ FAMILIES = tuple(
 
 THIRD = re.compile(r"[(（\s](?:III|iii|3|[SP]3|[Cc])\s*[)）.．、:：]|③")
 """A third statement's number, without which there is no looking closer."""
+
+PAIR = re.compile(r"[(\[{<]\s*\d+\s*[,;]\s*\d+\s*[)\]}>]|\d+(?:\s+\d+)+")
+"""A pair of numbers in order, as coordinates are: (2, 3) is not (3, 2)."""
 
 CONNECTIVES = re.compile(
     r"(?i)\b(?:and|only|statements?|both|et|y|und|are|is|correct|true)\b|[\s,;、，；&+/.()（）{}\[\]-]+|和|与|と"
@@ -96,6 +100,17 @@ def find_subsets(sets: dict[str, frozenset[str]]) -> list[tuple[str, str]]:
     return [(one, other) for one, other in permutations(sets, 2) if sets[one] < sets[other]]
 
 
+def _find_equal(sets: dict[str, frozenset[str]]) -> list[str]:
+    """Return the first keys that combine the same statements, "1, 2" and "2, 1"; none of orders."""
+    keys: defaultdict[frozenset[str], list[str]] = defaultdict(list)
+    for key, numbers in sets.items():
+        keys[numbers].append(key)
+    largest = max(map(len, keys.values()), default=0)
+    if largest > 2 and 2 * largest > len(sets):
+        return []  # the options are orders of the same things
+    return next((group for group in keys.values() if len(group) > 1), [])
+
+
 def check_statements(item: Item, rules: ItemRules = ItemRules()) -> Iterator[Fault]:
     """Check a combinatorial item: enough statements, no subsets, sizes of one order."""
     combination = read_combination(item)
@@ -105,6 +120,12 @@ def check_statements(item: Item, rules: ItemRules = ItemRules()) -> Iterator[Fau
     if count < rules.min_statements:
         message = f"{count} statements; {rules.min_statements} are needed"
         yield Fault("too_few_statements", "question", message, {"statements": count})
+    pairs_asked = any(PAIR.fullmatch(option.answer.strip()) for option in item.options)
+    equal = [] if pairs_asked else _find_equal(combination.sets)
+    if equal:
+        told = " and ".join(equal)
+        message = f"options {told} combine the same statements"
+        yield Fault("statement_sets_equal", f"options.{equal[0]}", message, {"equal_positions": equal})
     pairs = find_subsets(combination.sets)
     if pairs:
         small, large = pairs[0]

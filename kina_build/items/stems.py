@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kina_build.config import ItemRules
 from kina_build.items.findings import Fault
+from kina_build.items.media import POINTS_AT_MEDIA, POINTS_AT_PASSAGE
 from kina_build.items.model import Item
 from kina_build.items.text import fold_stem
 
@@ -63,13 +64,15 @@ SHOWN = _any(
 SHOWS = r"(?:above|below|shows|shown|represents|depicts|illustrates|(?:at|on the) (?:right|left))"
 
 NEEDS_MEDIA = _phrases(
-    "fig,diagram,graph,image,picture,chart,photo,illustration,map,drawing,schematic,plot,exhibit,shown,depicted"
+    "fig,diagram,graph,image,picture,chart,photo,illustration,map,drawing,schematic,plot,exhibit,shown,"
+    "depicted"
     ",img,![,图,圖,図",
     r"\b(?:figures?|figs?\.?|diagrams?|exhibits?|(?-i:Photo|Image|Chart))\s*(?:\d+|(?-i:[A-Z])\b)(?!\w)",
     r"\b(?:graphs?|maps?|plots?|pictures?) \d+\b",
     rf"\b{SHOWN} (?:in|on|by|as) (?:the|this|these|an?|above|below) (?:\w+ ){{0,2}}?{MEDIA}(?!\w)",
     rf"\b(?:the|this|these) (?:\w+ )?{MEDIA} {SHOWS}\b",
-    rf"\b(?:following|accompanying|attached|adjacent|above|below) {MEDIA}(?!\w)(?! of speech)",
+    rf"\b(?:following|accompanying|attached|adjacent|above|below) {MEDIA}(?!\w)(?! of speech)"
+    r"(?!(?<=figures) (?:are|were|relate|refer|represent|apply|pertain|for|on)\b)",
     rf"\b(?:refer|according) to (?:the|this) {MEDIA}(?!\w)(?! of speech)",
     r"\b(?:shown|pictured|depicted) (?:above|below)\b",
     r"<\s*(?:image|img)\b[^>]*>|\[\s*(?:image|figure|img)\s*\d*\s*\]|!\[[^\]]*\]\(",
@@ -98,17 +101,22 @@ TABLE_NUMBERS = 12
 
 WORK = _any("paper article chapter book lecture course thesis report module")
 REFERS_TO_CONTEXT = _phrases(
-    "paper,study,article,chapter,book,lecture,course,section,work,thesis,report,module,slide,author,above,earlier"
-    ",previously,in class,the text,论文,研究,章,课",
+    "paper,study,article,chapter,book,lecture,course,section,work,thesis,report,module,slide,author,"
+    "above,earlier"
+    ",previous,in class,the text,last week,today's,论文,研究,章,课",
     rf"\b(?:in|of|by|from|according to|throughout) (?:this|our) {WORK}\b",
-    r"\b(?:according to|in|from) the (?:textbook|lecture(?: notes)?|slides?|course material|paper|chapter)\b",
+    r"\b(?:according to|in|from) the (?:textbook|lecture(?: notes|slides?)?|course material|paper|chapter)\b",
     r"\bthe authors? of (?:this|the) (?:paper|study|article)\b",
     r"\bthe authors? (?:propos|introduc|show|demonstrat|report|conclud|claim)\w*",
     r"\bas (?:discussed|described|mentioned|noted|stated|explained|defined) (?:above|earlier|previously)\b",
     r"\bas (?:discussed|described|mentioned|noted|stated|explained|defined)"
     r" in (?:class|the (?:lecture|text|chapter|paper))\b",
+    r"\b(?:in|of|from|to|on|using) the (?:previous|preceding|last|earlier|prior) "
+    r"(?:question|problem|exercise|part|item|lecture|chapter|section)\b(?! of)",
+    r"\b(?:in|as explained in|from|during) (?:last week['’]s|today['’]s|yesterday['’]s|our) (?:lecture"
+    r"|class|lesson|seminar)\b",
     r"\b(?:this|our) (?:paper|study|article) (?:propos|introduc|show|demonstrat|report|conclud|argu)\w*",
-    "[本该](?:论文|研究|章|课)",
+    "[本该](?:论文|章|课)",
 )
 
 PERSON = _any(
@@ -132,16 +140,25 @@ def check_stem(item: Item, rules: ItemRules = ItemRules()) -> Iterator[Fault]:
         return
     material = (item.question_material or "").strip()
     lowered = question.lower()
-    inline = len(question) >= rules.passage_characters
+    inline = len(question) + 2 * len(WIDE.findall(question)) >= rules.passage_characters
+    told: set[str] = set()
     for rule, phrases, given, what in (
         ("missing_media", NEEDS_MEDIA, _shows_media(material) or "\\begin{" in question, "needs a figure"),
+        (
+            "missing_media",
+            POINTS_AT_MEDIA,
+            _shows_media(material) or "\\begin{" in question,
+            "needs a figure",
+        ),
         ("missing_media", NEEDS_TABLE, bool(material) or _holds_table(question), "needs a table"),
         ("missing_passage", NEEDS_PASSAGE, bool(material) or inline, "needs a passage"),
+        ("missing_passage", POINTS_AT_PASSAGE, bool(material) or inline, "needs a passage"),
         ("refers_to_context", REFERS_TO_CONTEXT, bool(material), "speaks of what is not there"),
         ("role_play", ROLE_PLAY, False, "says who to be"),
     ):
-        words = None if given else phrases.search(question, lowered)
+        words = None if given or rule in told else phrases.search(question, lowered)
         if words:
+            told.add(rule)
             yield Fault(rule, "question", f"{what}: {words!r}", {"words": words})
 
 
@@ -160,5 +177,16 @@ def _shows_media(material: str) -> bool:
     )
 
 
+WIDE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+"""A character that says as much as three letters."""
+
+
 def _holds_table(question: str) -> bool:
-    return "\n" in question.strip() or "|" in question or len(NUMBER.findall(question)) >= TABLE_NUMBERS
+    return (
+        "\n" in question.strip()
+        or "|" in question
+        or (
+            len(found := NUMBER.findall(question)) >= TABLE_NUMBERS
+            or sum(map(len, found)) >= 2 * TABLE_NUMBERS
+        )
+    )

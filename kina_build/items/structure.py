@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterator
 
 from kina_build.items.equality import equal_options
+from kina_build.items.expressions import fold_markup
 from kina_build.items.findings import Fault
 from kina_build.items.labels import PREFIX, find_unlabelled, strip_labels
 from kina_build.items.mentions import find_mention
 from kina_build.items.model import LETTERS, Item
+from kina_build.items.quantities import equal_quantities
 from kina_build.items.reject import RowRefused
+from kina_build.items.text import squeeze
 
 SENSES = {
     "text": "read the same",
@@ -49,6 +52,16 @@ def check_equal_options(item: Item) -> Iterator[Fault]:
         if group.how == "expression":
             rule = "options_equal_in_value"
         yield Fault(rule, f"options.{keys[0]}", f"options {' and '.join(keys)} {SENSES[group.how]}", evidence)
+    yield from _check_quantities(item)
+
+
+def _check_quantities(item: Item) -> Iterator[Fault]:
+    texts = [(n, squeeze(fold_markup(option.answer))) for n, option in enumerate(item.options)]
+    for group in equal_quantities(texts):
+        keys = [item.options[n].key for n in group]
+        shown = " = ".join(texts[n][1] for n in group)
+        evidence = {"equal_positions": keys, "how": "unit"}
+        yield Fault("options_equal_in_units", f"options.{keys[0]}", shown, evidence)
 
 
 def _check_keys(item: Item) -> Iterator[Fault]:

@@ -13,9 +13,10 @@ from functools import cached_property, partial
 
 from kina_build.config import ItemRules
 from kina_build.items.cues import Balance, Tally, add_tallies, check_cues, measure_cues, tally
-from kina_build.items.findings import RULES, Fault
+from kina_build.items.findings import Fault
 from kina_build.items.lint import check_repeats
 from kina_build.items.model import Item
+from kina_build.items.rulebook import RULES
 from kina_build.items.statements import check_statements
 from kina_build.items.structure import check_structure
 from kina_build.items.workers import BATCH, map_batches
@@ -36,6 +37,7 @@ FROM_CHECK = (
     "duplicate_distractor",
     "too_few_statements",
     "statement_subset",
+    "statement_sets_equal",
     "item_repeated",
     "keys_conflict",
     "surface_cue",
