@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from review.instants import check_instant
 from review.rubric import CRITERION_NAMES, TOP_RATING, Tie
 from review.words import FlawKind, Status, Verdict, read_flaw_kind, read_status, read_verdict
 
@@ -34,7 +35,7 @@ def _known_criteria(marks: dict[str, int]) -> dict[str, int]:
 
 Id = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 """An id as it stands but for outer blanks: never matched by number or by case."""
-Instant = Annotated[datetime, AfterValidator(_to_utc)]
+Instant = Annotated[datetime, BeforeValidator(check_instant), AfterValidator(_to_utc)]
 """A moment in UTC; one without an offset is taken to be UTC."""
 Score = Annotated[Decimal, Field(ge=-1_000_000, le=1_000_000), AfterValidator(_drop_noise)]
 """An exact decimal."""

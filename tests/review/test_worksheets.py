@@ -9,9 +9,9 @@ import pytest
 
 from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item
-from review.collection import _mark, collect_grades, collect_reviews
+from review.collection import Desk, _mark, collect_grades, collect_reviews
+from review.deskmap import project_title, read_task
 from review.grading_plan import plan_grading
-from review.labelstudio import project_title, read_task
 from review.records import Assignment, Review, Reviewer
 from review.rubric import CRITERION_NAMES
 from review.worksheets import read_worksheets, write_worksheets
@@ -21,7 +21,7 @@ SLOTS = [
     Assignment(item_id="q2", reviewer_id="ann", assignment_id="t2"),
     Assignment(item_id="q1", reviewer_id="bob", assignment_id="t3"),
 ]
-SELF = {"ann": "ann", "bob": "bob"}
+SELF = Desk({"ann": "ann", "bob": "bob"})
 
 
 def fill(path: Path, **answers: str) -> None:
@@ -114,7 +114,7 @@ def test_one_adjudicator_grades_both_reviews_of_an_item(tmp_path: Path, items: d
     assert "Mine." in sheet.read_text()
     assert ",ann" not in sheet.read_text()
     fill(sheet, **MARKS)
-    (grade,) = collect_grades(read_worksheets(tmp_path), plan, {"gil": "gil", "bob": "bob"}).results
+    (grade,) = collect_grades(read_worksheets(tmp_path), plan, Desk({"gil": "gil", "bob": "bob"})).results
     assert (grade.item_id, grade.reviewer_id, grade.grader_id) == ("q1", "ann", "gil")
 
 
@@ -127,6 +127,7 @@ def test_nobody_grades_their_own_or_their_payees_review() -> None:
 
 def test_exported_tasks_give_accounts_not_numbers() -> None:
     task = {
+        "id": 12,
         "data": {"assignment_id": "t1"},
         "annotations": [
             {"id": 5, "completed_by": 2, "updated_by": 3, "result": [], "was_cancelled": True},
@@ -136,7 +137,7 @@ def test_exported_tasks_give_accounts_not_numbers() -> None:
     }
     first, second, draft = read_task(task, {2: "ann@example.org", 3: "bob@example.org"})
     assert (first.author, first.updated_by, first.skipped) == ("ann@example.org", "bob@example.org", True)
-    assert (second.author, second.assignment_id) == (None, "t1")
+    assert (second.author, second.assignment_id, second.task_id) == (None, "t1", 12)
     assert (draft.draft, draft.author, draft.annotation_id) == (True, "ann@example.org", "draft-7")
 
 
