@@ -102,17 +102,8 @@ def _read(
     exports: bool = False,
 ) -> Table[Record]:
     known = set(model.model_fields) | (set(CRITERION_NAMES) if marks else set())
-    entries: list[Entry] = []
-    ignored: set[str] = set()
-    for path in each(paths):
-        rows = read_rows(path, form)
-        if not rows:
-            raise InputError(f"{path}: no rows below the header")
-        found = read_export(rows) if exports else None
-        if found is None:
-            ignored |= {key for row in rows for key in row.values} - known
-            found = _own(rows, known, marks)
-        entries += found
+    found = [_entries(path, known, marks, form, exports=exports) for path in each(paths)]
+    entries = [entry for part, _ in found for entry in part]
     records: list[Record] = []
     faults: list[RowFault] = []
     for entry in entries:
@@ -127,10 +118,24 @@ def _read(
         raise RowErrors(
             faults, hint=hint_at([entry.row for entry in entries], f"needed columns: {', '.join(needed)}")
         )
+    ignored = {column for _, columns in found for column in columns}
     ignored |= {left for entry in entries for left in entry.unread}
     if form.lowest_rating is None:
         ignored |= {f"{name} (rated on a scale of its own)" for entry in entries for name in entry.ratings}
     return Table(records, tuple(sorted(ignored)), _ratings(entries))
+
+
+def _entries(
+    path: Path, known: set[str], marks: str, form: TableForm, *, exports: bool
+) -> tuple[list[Entry], set[str]]:
+    """Return what one file holds, and the columns of a table of ours that no field is called after."""
+    rows = read_rows(path, form)
+    if not rows:
+        raise InputError(f"{path}: no rows below the header")
+    found = read_export(rows) if exports else None
+    if found is not None:
+        return found, set()
+    return _own(rows, known, marks), {key for row in rows for key in row.values} - known
 
 
 def _own(rows: Sequence[Row], known: set[str], marks: str) -> list[Entry]:

@@ -155,5 +155,5 @@ def register(app: typer.Typer) -> None:
     command(
         app,
         "import",
-        example="kina review import table.csv --column Punkte=review_score --dates excel --zone Europe/Berlin",
+        example="kina review import table.csv --column Punkte=review_score --dates excel --zone Asia/Tokyo",
     )(import_reviews)
