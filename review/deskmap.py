@@ -103,7 +103,8 @@ def push(
             server.restore_rules(project_id, instruction)
         else:
             project_id = server.create_project(title, config, instruction)
-        pushed = _pushed_before(server.tasks(project_id), kept) if title in there else {}
+        before = server.tasks(project_id) if title in there else {}
+        pushed = _pushed_before(before, kept)
         new = [slot for slot in slots if slot.assignment_id not in pushed]
         done += len(slots) - len(new)
         made: set[int] = set()
@@ -113,7 +114,7 @@ def push(
             added, done = added + len(page), done + len(page)
             on_progress(done, len(assignments))
         if new:
-            pushed |= _just_pushed(server.tasks(project_id), new, made)
+            pushed |= _just_pushed(server.tasks(project_id), new, made, before)
         projects.append(
             DeskProject(
                 reviewer_id=reviewer_id,
@@ -138,16 +139,20 @@ def _pushed_before(tasks: Mapping[str, Sequence[int]], kept: Mapping[str, int]) 
 
 
 def _just_pushed(
-    tasks: Mapping[str, Sequence[int]], slots: Sequence[Assignment], made: set[int]
+    tasks: Mapping[str, Sequence[int]],
+    slots: Sequence[Assignment],
+    made: set[int],
+    before: Mapping[str, Sequence[int]],
 ) -> dict[str, int]:
-    """Return the tasks that this push made: those whose ids the server told, else the oldest.
+    """Return the tasks that this push made: those whose ids the server told, else the oldest new ones.
 
     Raises:
         ConfigError: a task that was just added is not there.
     """
     found: dict[str, int] = {}
     for key in (str(slot.assignment_id) for slot in slots):
-        ids = [number for number in tasks.get(key, ()) if number in made or not made]
+        new = [number for number in tasks.get(key, ()) if number not in before.get(key, ())]
+        ids = [number for number in new if number in made or not made]
         if not ids:
             raise ConfigError("a task that was just added is gone from the server", hint="push again")
         found[key] = ids[0]
