@@ -82,13 +82,14 @@ def read_worksheets(folder: Path, handed_in: datetime | None = None) -> list[Ann
     if not files:
         raise InputError(f"{folder}: no worksheets (*.csv) there")
     found: list[Annotation] = []
+    seen: set[str] = set()
     faults: list[RowFault] = []
     for file in files:
         for row in read_rows(file):
             if not any(row.values.get(name) for name in ANSWERS):
                 continue
             try:
-                found.append(_annotation(file.stem, row, handed_in))
+                found.append(_annotation(file.stem, row, handed_in, seen))
             except ValidationError as error:
                 faults.extend(row.fault(text.replace("created_at", HANDED_IN)) for text in describe(error))
     if faults:
@@ -96,10 +97,15 @@ def read_worksheets(folder: Path, handed_in: datetime | None = None) -> list[Ann
     return found
 
 
-def _annotation(person: str, row: Row, handed_in: datetime | None) -> Annotation:
+def _annotation(person: str, row: Row, handed_in: datetime | None, seen: set[str]) -> Annotation:
+    # known by its assignment, so that a sorted worksheet holds the same reviews as before
+    name = f"{person}:{row.values.get('assignment_id', '')}"
+    if name in seen:
+        name += f":{row.line}"
+    seen.add(name)
     return Annotation.model_validate(
         {
-            "annotation_id": f"{person}:{row.line}",
+            "annotation_id": name,
             "assignment_id": row.values.get("assignment_id"),
             "author": person,
             "created_at": row.values.get(HANDED_IN, handed_in),

@@ -2,18 +2,20 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kina_build.errors import InputError, Refusal
+from kina_build.errors import InputError, Refusal, RowErrors
 from kina_build.items.model import Item
 from review.collection import Desk, _mark, collect_grades, collect_reviews
 from review.deskmap import project_title, read_task
 from review.grading_plan import plan_grading
 from review.records import Assignment, Review, Reviewer
 from review.rubric import CRITERION_NAMES
+from review.screening import screen
 from review.worksheets import read_worksheets, write_worksheets
 
 SLOTS = [
@@ -68,6 +70,42 @@ def test_worksheets_go_out_and_come_back(tmp_path: Path, items: dict[str, Item])
         ("other", None),
     ]
     assert found.quarantine == ()
+
+
+def test_a_sorted_or_repeated_row_keeps_the_name_of_its_review(
+    tmp_path: Path, items: dict[str, Item]
+) -> None:
+    path = write_worksheets(tmp_path, "review", SLOTS, items)[0]
+    fill(path, **MARKS, verdict="accept", rationale="Yes.")
+    header, *rows = list(csv.reader(path.open(newline="")))
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([header, rows[1], rows[0], rows[0]])
+    found = collect_reviews(read_worksheets(tmp_path), SLOTS, SELF)
+    assert [(r.item_id, r.review_id) for r in found.results if r.review_id] == [("q1", "ann:t1")]
+    assert [(fault.annotation_id, fault.reason) for fault in found.quarantine] == [("ann:t1:8", "duplicate")]
+
+
+@pytest.mark.parametrize("encoding", ["windows-1252", "utf-16", "utf-8-sig"])
+def test_a_worksheet_says_when_it_was_handed_in_whatever_a_spreadsheet_made_of_it(
+    tmp_path: Path, items: dict[str, Item], encoding: str
+) -> None:
+    for path in write_worksheets(tmp_path, "review", SLOTS, items):
+        at = "2026-03-02T12:00:00Z" if path.stem == "ann" else ""
+        fill(path, **MARKS, verdict="accept", rationale="schön", handed_in_at=at)
+        path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
+    later = datetime(2026, 3, 3, tzinfo=UTC)
+    ann, bob, _ = collect_reviews(read_worksheets(tmp_path, later), SLOTS, SELF).results
+    assert (ann.rationale, ann.submitted_at) == ("schön", datetime(2026, 3, 2, 12, tzinfo=UTC))
+    assert bob.submitted_at == later
+    closed = screen([ann, bob], datetime(2026, 3, 2, 18, tzinfo=UTC))["q1", "1"]
+    assert ([r.reviewer_id for r in closed.reviews], closed.absent) == (["ann"], {"bob": "late"})
+
+
+def test_a_day_number_is_no_instant_of_hand_in(tmp_path: Path, items: dict[str, Item]) -> None:
+    path = write_worksheets(tmp_path, "review", SLOTS, items)[0]
+    fill(path, **MARKS, verdict="accept", rationale="Yes.", handed_in_at="46090.5")
+    with pytest.raises(RowErrors, match="ann.csv:2: handed_in_at: .*day number"):
+        read_worksheets(tmp_path)
 
 
 def test_a_half_filled_or_foreign_row_is_set_aside(tmp_path: Path, items: dict[str, Item]) -> None:
