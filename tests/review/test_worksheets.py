@@ -77,7 +77,8 @@ def test_a_sorted_or_repeated_row_keeps_the_name_of_its_review(
 ) -> None:
     path = write_worksheets(tmp_path, "review", SLOTS, items)[0]
     fill(path, **MARKS, verdict="accept", rationale="Yes.")
-    header, *rows = list(csv.reader(path.open(newline="")))
+    with path.open(newline="") as file:
+        header, *rows = csv.reader(file)
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([header, rows[1], rows[0], rows[0]])
     found = collect_reviews(read_worksheets(tmp_path), SLOTS, SELF)
