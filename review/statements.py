@@ -288,9 +288,9 @@ def _objection(statement: Statement) -> list[str]:
         return []
     contact, days = in_markdown(statement.notice.contact), statement.notice.days
     return [
-        f"If a line is wrong, write to {contact} within {days} days: name the line, the item and your reason.",
-        "A second adjudicator, who sees neither name nor the first grade, then grades both reviews of the item",
-        "again; the mean of both grades counts, and what it changes is posted as a line of its own.",
+        f"If a line is wrong, write to {contact} within {days} days: name the line, the item and why.",
+        "A second adjudicator, who sees neither name nor the first grade, then grades both reviews of the",
+        "item again; the mean of both grades counts, and what it changes is posted as a line of its own.",
         "",
     ]
 

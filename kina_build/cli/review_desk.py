@@ -13,7 +13,7 @@ import typer
 from kina_build.cli import options, review_import
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
-from kina_build.cli.review_assign import Assignments, ReviewersFile, show_loads
+from kina_build.cli.review_assign import Assignments, ReviewersFile, need_instant, show_loads
 from kina_build.cli.review_page import review_rules
 from kina_build.errors import UsageError
 
@@ -237,7 +237,7 @@ def _from_server(run: Run, url: str, plan: DeskMap, path: Path) -> Sequence[Anno
 def _from_worksheets(run: Run, folder: Path, handed_in: str | None) -> Sequence[Annotation]:
     from review.worksheets import read_worksheets
 
-    annotations = read_worksheets(folder, _need_instant(handed_in, "--handed-in") if handed_in else None)
+    annotations = read_worksheets(folder, need_instant(handed_in, "--handed-in") if handed_in else None)
     undated = sum(annotation.created_at is None for annotation in annotations)
     if undated:
         run.console.warn(
@@ -245,16 +245,6 @@ def _from_worksheets(run: Run, folder: Path, handed_in: str | None) -> Sequence[
             "them: give --handed-in"
         )
     return annotations
-
-
-def _need_instant(text: str, option: str) -> datetime:
-    from review.instants import check_instant
-
-    try:
-        moment = datetime.fromisoformat(str(check_instant(text)))
-    except ValueError:
-        raise UsageError(f"{option} {text!r} is no instant", hint="such as 2026-03-31T23:59:59Z") from None
-    return _in_utc(moment) or moment
 
 
 def _in_utc(moment: datetime | None) -> datetime | None:

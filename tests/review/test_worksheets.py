@@ -12,7 +12,7 @@ from kina_build.errors import InputError, Refusal, RowErrors
 from kina_build.items.model import Item
 from review.collection import Desk, _mark, collect_grades, collect_reviews
 from review.deskmap import project_title, read_task
-from review.grading_plan import plan_grading
+from review.grading_plan import Appeal, plan_appeals, plan_grading
 from review.records import Assignment, Review, Reviewer
 from review.rubric import CRITERION_NAMES
 from review.screening import screen
@@ -162,6 +162,41 @@ def test_nobody_grades_their_own_or_their_payees_review() -> None:
     for grader in (Reviewer(reviewer_id="bob"), Reviewer(reviewer_id="eve", payee_id="p1")):
         with pytest.raises(Refusal, match="no adjudicator may grade the reviews of q1"):
             plan_grading(reviews, [grader], seed=0)
+
+
+def test_an_appeal_goes_to_a_second_adjudicator_with_tasks_of_its_own() -> None:
+    reviews = [review("q1", "ann"), review("q1", "bob"), review("q2", "ann"), review("q2", "bob")]
+    people = [Reviewer(reviewer_id="gil"), Reviewer(reviewer_id="hal")]
+    first = plan_grading(reviews, people, seed=0)
+    grader = next(slot.reviewer_id for slot in first if slot.item_id == "q1")
+    appeal = Appeal(item_id="q1", reviewer_id="ann", made_at=datetime(2026, 3, 9, tzinfo=UTC))
+    again = plan_appeals([appeal], reviews, first, people, seed=0, until=datetime(2026, 3, 9, tzinfo=UTC))
+    assert [(slot.item_id, slot.review_of) for slot in again] == [("q1", "ann"), ("q1", "bob")]
+    assert {slot.reviewer_id for slot in again} == {"gil", "hal"} - {grader}
+    assert not {slot.assignment_id for slot in again} & {slot.assignment_id for slot in first}
+    with pytest.raises(Refusal, match="no adjudicator may grade"):
+        plan_appeals([appeal], reviews, [*first, *again], people, seed=0)
+
+
+def test_an_appeal_that_is_late_or_about_nothing_graded_is_named() -> None:
+    reviews = [review("q1", "ann"), review("q1", "bob")]
+    people = [Reviewer(reviewer_id="gil"), Reviewer(reviewer_id="hal")]
+    first = plan_grading(reviews, people, seed=0)
+    made = [
+        {"reviewer_id": "ann", "made_at": "2026-03-10T00:00:01Z"},
+        {"reviewer_id": "bob"},
+        {"reviewer_id": "cat"},
+    ]
+    appeals = [Appeal.model_validate({"item_id": "q1"} | one) for one in made]
+    with pytest.raises(Refusal) as refused:
+        plan_appeals(appeals, reviews, first, people, seed=0, until=datetime(2026, 3, 10, tzinfo=UTC))
+    told = str(refused.value)
+    for said in (
+        "'ann' on item 'q1': made at",
+        "'bob' on item 'q1': no made_at",
+        "'cat' on item 'q1': no review",
+    ):
+        assert said in told
 
 
 def test_exported_tasks_give_accounts_not_numbers() -> None:
