@@ -20,6 +20,7 @@ from typing import Any, get_args
 
 from kina_build.errors import InputError
 from kina_build.rows import kinds
+from kina_build.rows.source import is_stream
 from kina_build.tables import Row
 from review.labelling import MARK_PREFIX, WHOLE_ITEM, read_result
 from review.rubric import CRITERION_NAMES
@@ -29,6 +30,8 @@ UNPROVEN = "nobody on record"
 """Who wrote an annotation that was imported, or whose account was deleted."""
 TOOL_PREFIX = re.compile(r"doccano[-_ ]+")
 """What a doccano file may be called before its member: doccano_ann matches in part, ann must not."""
+FILE_ENDING = re.compile(r"\.(?:jsonl?|ndjson)(?:\.gz)?$", re.IGNORECASE)
+"""Ending of a file: .jsonl and .json.gz match, .lena must not."""
 CLOCK_SESSION = re.compile(r"\d{4}-\d\d-\d\d[_T ]\d\d[-:]\d\d[-:]\d\d")
 """A Prodigy session without a name: 2026-03-02_09-00-12 matches, ann must not."""
 SHARED_FILES = {"all", "-", "unknown"}
@@ -119,8 +122,10 @@ def read_doccano(rows: Sequence[Row]) -> Iterator[Entry]:
     Raises:
         InputError: a file of all members together.
     """
-    reviewer = TOOL_PREFIX.sub("", Path(rows[0].file).name.split(".")[0])
-    if reviewer.casefold() in SHARED_FILES:
+    path = Path(rows[0].file)
+    # only endings of files: a member may be called anna.lena
+    reviewer = TOOL_PREFIX.sub("", FILE_ENDING.sub("", path.name))
+    if reviewer.casefold() in SHARED_FILES or is_stream(path):
         raise InputError(
             f"{rows[0].file}: no member stands in it or in its name",
             hint="export without collaborative annotation: one file a member, named after them",

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.jsonl import decode
+from kina_build.rows.kinds import name_kind
 from kina_build.rows.source import Source, open_source
 from kina_build.tables import PARQUET, Row, parse_table, read_table
 from review.instants import DateForm, read_local
@@ -90,7 +91,7 @@ def _decode(source: Source, encoding: str) -> tuple[str, bool]:
     try:
         return decode(source), False
     except InputError:
-        if _is_binary(source.data):
+        if name_kind(source.data) is not None or _is_binary(source.data):
             raise
     try:
         return source.data.decode(GUESS), True

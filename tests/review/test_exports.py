@@ -180,6 +180,7 @@ def test_a_file_of_doccano_is_called_after_its_member(tmp_path: Path) -> None:
     assert said(table) == [("q1", "ann", "submitted", "reject"), ("q2", "ann", "draft", None)]
     assert (table.records[0].rationale, table.ignored) == ("No.\nB.", ("label 'wrong key'",))
     assert {r.reviewer_id for r in read(tmp_path, rows, "bob.jsonl").records} == {"bob"}
+    assert {r.reviewer_id for r in read(tmp_path, rows, "anna.lena.jsonl").records} == {"anna.lena"}
     with pytest.raises(InputError, match="no member"):
         read(tmp_path, rows, "all.jsonl")
     with pytest.raises(RowErrors, match="verdict"):

@@ -91,6 +91,10 @@ def test_bytes_that_are_no_text_stay_refused(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"item_id,reviewer_id\nq,\xff\x00\x01\n")
     with pytest.raises(InputError, match="not UTF-8"):
         read_reviews(tmp_path / "t.csv")
+    for data, kind in ((b"%PDF-1.7\nplain\n", "a PDF"), (b"PK\x03\x04", "zip"), (b"\n", "empty")):
+        (tmp_path / "t.csv").write_bytes(data)
+        with pytest.raises(InputError, match=kind):
+            read_reviews(tmp_path / "t.csv")
 
 
 @pytest.mark.parametrize(
