@@ -15,14 +15,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
+
+from pydantic import TypeAdapter, ValidationError
 
 from kina_build.errors import InputError
 from kina_build.rows import kinds
 from kina_build.rows.source import is_stream
 from kina_build.tables import Row
 from review.labelling import MARK_PREFIX, WHOLE_ITEM, read_result
+from review.records import Instant
 from review.rubric import CRITERION_NAMES
 from review.words import VERDICT_ALIASES, Verdict, fold
 
@@ -32,6 +36,7 @@ TOOL_PREFIX = re.compile(r"doccano[-_ ]+")
 """What a doccano file may be called before its member: doccano_ann matches in part, ann must not."""
 FILE_ENDING = re.compile(r"\.(?:jsonl?|ndjson)(?:\.gz)?$", re.IGNORECASE)
 """Ending of a file: .jsonl and .json.gz match, .lena must not."""
+INSTANT: TypeAdapter[datetime] = TypeAdapter(Instant)
 CLOCK_SESSION = re.compile(r"\d{4}-\d\d-\d\d[_T ]\d\d[-:]\d\d[-:]\d\d")
 """A Prodigy session without a name: 2026-03-02_09-00-12 matches, ann must not."""
 SHARED_FILES = {"all", "-", "unknown"}
@@ -49,6 +54,16 @@ class Entry:
     """Criterion to a rating on the tool's own scale."""
     unread: tuple[str, ...] = ()
     """What of it no field takes."""
+
+
+def _is_late(moment: object, snapshot: datetime | None) -> bool:
+    """Tell whether an export's time is after the snapshot; what is no time is left to the review's check."""
+    if snapshot is None or moment is None:
+        return False
+    try:
+        return INSTANT.validate_python(moment) > snapshot
+    except ValidationError:
+        return False
 
 
 def read_label_studio(rows: Sequence[Row]) -> Iterator[Entry]:
@@ -182,8 +197,12 @@ READERS: Mapping[kinds.Kind, Callable[[Sequence[Row]], Iterator[Entry]]] = {
 }
 
 
-def read_export(rows: Sequence[Row]) -> list[Entry] | None:
+def read_export(rows: Sequence[Row], snapshot: datetime | None = None) -> list[Entry] | None:
     """Return the reviews of another desk's export; None where rows are of no such tool.
+
+    Args:
+        rows: of one file.
+        snapshot: instant after which a text does not count, for tools that say when it was written.
 
     Raises:
         InputError: an export that does not tell what a review needs, or of a form of its own.
@@ -194,9 +213,28 @@ def read_export(rows: Sequence[Row]) -> list[Entry] | None:
     if kind is None or kind not in READERS:
         return None
     try:
-        return list(READERS[kind](rows))
+        return list(READERS[kind](_until(rows, kind, snapshot)))
     except (AttributeError, KeyError, TypeError, ValueError):
         raise InputError(f"{rows[0].file}: begins like {kind.name}, but goes on in another form") from None
+
+
+def _until(rows: Sequence[Row], kind: kinds.Kind, snapshot: datetime | None) -> Sequence[Row]:
+    """Leave out what was written after the snapshot, so that the last text from before it counts."""
+    if kind is kinds.LABEL_STUDIO:
+        return [
+            Row(
+                row.line,
+                row.values | {"annotations": _early(row.values.get("annotations"), snapshot)},
+                row.file,
+            )
+            for row in rows
+        ]
+    name = {kinds.PRODIGY: "_timestamp", kinds.LABEL_STUDIO_MIN: "updated_at"}.get(kind, "")
+    return [row for row in rows if not _is_late(row.values.get(name), snapshot)]
+
+
+def _early(annotations: Any, snapshot: datetime | None) -> list[Any]:
+    return [one for one in annotations or () if not _is_late(one.get("updated_at"), snapshot)]
 
 
 def _entry(

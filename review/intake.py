@@ -132,7 +132,7 @@ def _entries(
     rows = read_rows(path, form)
     if not rows:
         raise InputError(f"{path}: no rows below the header")
-    found = read_export(rows) if exports else None
+    found = read_export(rows, form.snapshot) if exports else None
     if found is not None:
         return found, set()
     return _own(rows, known, marks), {key for row in rows for key in row.values} - known

@@ -11,6 +11,7 @@ import codecs
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -48,6 +49,8 @@ class TableForm:
     """None: ISO 8601."""
     columns: Mapping[str, str] = field(default_factory=dict)
     """Column of the file to the field that it holds."""
+    snapshot: datetime | None = None
+    """Instant after which a text of an export does not count; None: the last one counts."""
     lowest_rating: int | None = None
     """Least step of another tool's ratings of five steps; None: they stand on a scale that is not known."""
 

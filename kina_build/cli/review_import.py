@@ -10,6 +10,7 @@ import typer
 
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
+from kina_build.cli.review_assign import need_instant
 from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,6 +51,14 @@ def import_reviews(
     encoding: Annotated[
         str | None, typer.Option("--encoding", help="Such as windows-1252; default: detected.")
     ] = None,
+    snapshot: Annotated[
+        str | None,
+        typer.Option(
+            "--snapshot",
+            help="Deadline (UTC): of Prodigy's edits the last one from before it counts, and of Label Studio "
+            "nothing that was changed later.",
+        ),
+    ] = None,
     lowest_rating: Annotated[
         int | None,
         typer.Option(
@@ -76,6 +85,7 @@ def import_reviews(
         decimal=decimal or "",
         dates=_date_form(dates, zone),
         columns=_columns(column or ()),
+        snapshot=need_instant(snapshot, "--snapshot") if snapshot else None,
         lowest_rating=lowest_rating,
     )
     stage = run.stage(
@@ -89,6 +99,7 @@ def import_reviews(
             "encoding": form.encoding,
             "dates": dates,
             "zone": zone,
+            "snapshot": snapshot,
             "lowest_rating": lowest_rating,
         },
         show=_show,

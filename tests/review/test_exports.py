@@ -95,6 +95,15 @@ def test_what_nobody_can_vouch_for_is_named_and_earns_nothing(tmp_path: Path) ->
     assert desk.absent == {"3": "forged_author", "4": "forged_author", "deleted account (3)": "forged_author"}
 
 
+def test_what_was_changed_after_the_snapshot_does_not_count(tmp_path: Path) -> None:
+    kept = annotation(1, 3, updated_at="2026-03-02T09:00:00Z")
+    changed = annotation(2, 4, updated_at="2026-03-03T09:00:00Z")
+    rows = [{"data": {"item_id": "q1"}, "annotations": [kept, changed]}]
+    form = TableForm(snapshot=datetime(2026, 3, 2, 12, tzinfo=UTC))
+    assert [r.reviewer_id for r in read(tmp_path, rows, form=form).records] == ["3"]
+    assert [r.reviewer_id for r in read(tmp_path, rows).records] == ["3", "4"]
+
+
 def test_our_own_desks_export_is_for_pull(tmp_path: Path) -> None:
     rows = [{"data": {"assignment_id": "t1", "card": "x"}, "annotations": [annotation(1, 3)]}]
     with pytest.raises(InputError) as refused:
@@ -219,6 +228,8 @@ def test_prodigys_answer_is_about_the_task_and_its_last_row_counts(tmp_path: Pat
         ("q1", "dan", "draft", None),
     ]
     assert table.records[0].submitted_at == datetime(2026, 3, 2, 9, 1, 39, tzinfo=UTC)
+    before = TableForm(snapshot=datetime(2026, 3, 2, 9, 1, tzinfo=UTC))
+    assert read(tmp_path, rows, "e.jsonl", before).records[0].verdict == "revise"
     with pytest.raises(InputError, match="names no person"):
         read(tmp_path, [prodigy("set-2026-03-02_09-00-12")], "e.jsonl")
 
