@@ -67,8 +67,24 @@ def read_table(paths: Path | Sequence[Path]) -> list[Row]:
 def _read_one(source: Source) -> list[Row]:
     if source.data.startswith(PARQUET):
         return _parquet_rows(source)
-    text = decode(source)
-    return _json_rows(text, source) if _is_json(text, source.suffix) else parse_csv(text, source.name)
+    return parse_table(decode(source), source)
+
+
+def parse_table(text: str, source: Source, delimiter: str = "") -> list[Row]:
+    """Parse the text of a table: CSV, JSON Lines or a JSON array, as the text tells.
+
+    Args:
+        text: what the source holds, decoded.
+        source: for messages and the suffix.
+        delimiter: of CSV; empty: the one that cuts the header into most columns.
+
+    Raises:
+        InputError: as read_table.
+        RowErrors: as read_table.
+    """
+    if _is_json(text, source.suffix):
+        return _json_rows(text, source)
+    return parse_csv(text, source.name, delimiter)
 
 
 def is_json(path: Path) -> bool:
@@ -115,24 +131,32 @@ def _present(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None and value == value}  # noqa: PLR0124
 
 
-def parse_csv(text: str, name: str) -> list[Row]:
-    """Parse CSV text; the delimiter is the one that cuts the header into most columns.
+def parse_csv(text: str, name: str, delimiter: str = "") -> list[Row]:
+    """Parse CSV text; the delimiter is the one that cuts the header into most columns, if none is given.
 
     Raises:
         InputError: no header or a repeated column.
         RowErrors: rows with more cells than the header.
     """
     faults: list[RowFault] = []
-    rows = list(csv_rows(open_csv(io.StringIO(text, newline=""), text.partition("\n")[0]), name, faults))
+    lines = io.StringIO(text, newline="")
+    header = text.partition("\n")[0].strip()
+    stated = header.removeprefix("sep=")
+    if len(stated) == 1 and stated != header:  # a spreadsheet's first line that names the delimiter
+        reader = open_csv(lines, header, delimiter or stated)
+        next(reader)
+    else:
+        reader = open_csv(lines, header, delimiter)
+    rows = list(csv_rows(reader, name, faults))
     if faults:
         raise RowErrors(faults, hint="quote cells that hold the delimiter")
     return rows
 
 
-def open_csv(lines: Iterable[str], header: str) -> Reader:
+def open_csv(lines: Iterable[str], header: str, delimiter: str = "") -> Reader:
     """Open a reader of CSV lines; the delimiter is the one that cuts the header into most columns."""
     csv.field_size_limit(limits().cell_characters)
-    return csv.reader(lines, delimiter=max(DELIMITERS, key=header.count))
+    return csv.reader(lines, delimiter=delimiter or max(DELIMITERS, key=header.count))
 
 
 def csv_rows(reader: Reader, name: str, faults: list[RowFault]) -> Iterator[Row]:

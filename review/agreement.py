@@ -75,29 +75,32 @@ def krippendorff_alpha(units: Units, level: Level = "nominal", *, seed: int = 0)
 
 
 def gwet_ac1(units: Units, *, seed: int = 0) -> Coefficient:
-    """Compute Gwet's AC1 for nominal values.
+    """Compute Gwet's AC1 for nominal values, with missing ratings.
 
-    Chance agreement is computed from how evenly the categories are used, so the
-    coefficient stays high where nearly everything is of one kind; with a single category
-    in use it is undefined like the others.
+    Agreement is observed on items with two values or more; how the categories are used is
+    taken from all items with a value. Chance agreement is computed from how evenly they
+    are used, so the coefficient stays high where nearly everything is of one kind; with a
+    single category in use it is undefined like the others.
 
     Source:
-        K. L. Gwet, Computing inter-rater reliability and its variance in the presence of
-        high agreement, Br. J. Math. Stat. Psychol. 61 (2008).
+        K. L. Gwet, Handbook of Inter-Rater Reliability, 4th ed. (2014), chapters 2 and 5.
     """
-    pairable = _pairable(units)
-    labels = sorted({value for values in pairable for value in values}, key=repr)
-    # one row an item: agreement within it, then the share of each category
-    rows = [np.array([_agreeing(values), *_shares(values, labels)]) for values in pairable]
+    rated = [units[item] for item in sorted(units) if len(units[item])]
+    labels = sorted({value for values in rated for value in values}, key=repr)
+    # one row an item: whether it has a pair, agreement within it, then the share of each category
+    rows = [
+        np.array([len(values) > 1, _agreeing(values) if len(values) > 1 else 0.0, *_shares(values, labels)])
+        for values in rated
+    ]
 
     def estimate(total: NDArray[np.float64]) -> float | None:
-        observed, shares = total[0], total[1:]
-        if np.count_nonzero(shares) < 2:
+        pairs, agreeing, shares = total[0], total[1], total[2:] / max(total[2:].sum(), 1.0)
+        if not pairs or np.count_nonzero(shares) < 2:
             return None
         chance = float((shares * (1 - shares)).sum() / (len(labels) - 1))
-        return float((observed - chance) / (1 - chance))
+        return float((agreeing / pairs - chance) / (1 - chance))
 
-    return _coefficient("ac1", rows, pairable, estimate, seed, mean=True)
+    return _coefficient("ac1", rows, _pairable(units), estimate, seed)
 
 
 def cohen_kappa(one: Mapping[str, Value], two: Mapping[str, Value], *, seed: int = 0) -> Coefficient:
@@ -154,22 +157,20 @@ def _coefficient(
     pairable: Sequence[Sequence[Value]],
     estimate: Callable[[NDArray[np.float64]], float | None],
     seed: int,
-    *,
-    mean: bool = False,
 ) -> Coefficient:
-    """Estimate from the sum (or mean) of the items' parts, with a bootstrap over items."""
-    count = len(parts)
+    """Estimate from the sum of the items' parts, with a bootstrap over items."""
+    count = len(pairable)
     values = sum(map(len, pairable))
     agreement = _percent_agreement(pairable)
     if not count:
         return Coefficient(name, None, None, None, "no_pairs", 0, 0, None)
     stacked = np.stack(parts)
-    combine = np.mean if mean else np.sum
-    point = estimate(combine(stacked, axis=0))
+    point = estimate(stacked.sum(axis=0))
     if point is None:
         return Coefficient(name, None, None, None, "no_variation", count, values, agreement)
     rng = np.random.default_rng(seed)
-    drawn = [estimate(combine(stacked[rng.integers(count, size=count)], axis=0)) for _ in range(RESAMPLES)]
+    size = len(parts)
+    drawn = [estimate(stacked[rng.integers(size, size=size)].sum(axis=0)) for _ in range(RESAMPLES)]
     defined = [value for value in drawn if value is not None]
     low, high = np.quantile(defined, [0.025, 0.975]) if defined else (None, None)
     return Coefficient(

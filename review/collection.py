@@ -1,12 +1,19 @@
 """Annotations to reviews and grades: what counts becomes one, what does not is set aside with a reason.
 
-The desk protects nothing: anyone who can log in may annotate, edit and sign as anyone.
-So every annotation is held against the local map of who was given what.
+The desk protects nothing: anyone who can log in may annotate, edit, import and sign as
+anyone. So every annotation is held against the local map of who was given what: it counts
+only on the task that was pushed for its reviewer, and only if the server itself saw that
+reviewer write it last (an imported annotation names no writer).
+
+Two rules choose among several texts. Of one annotation, the last text counts that its author
+wrote before the snapshot, as any pull kept it: a later edit, by whomever, changes nothing.
+Of several annotations of one person on one item, the first complete one counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
@@ -14,14 +21,16 @@ from pydantic import Field, ValidationError
 
 from kina_build.jsonl import describe
 from review.labelling import MARK_PREFIX, WHOLE_ITEM
-from review.records import Assignment, Flaw, Grade, Record, Review
+from review.records import Assignment, Flaw, Grade, Instant, Record, Review
 from review.rubric import CRITERION_NAMES, TOP_RATING
 
 Result = TypeVar("Result", Review, Grade)
 
 Fault = Literal[
     "unknown_task",
+    "foreign_task",
     "not_assigned",
+    "unproven_author",
     "forged_author",
     "edited_by_other",
     "deleted_user",
@@ -44,13 +53,15 @@ class Annotation(Record):
     annotation_id: str
     assignment_id: str | None
     """Of the task it is on; None where the task carries none of ours."""
+    task_id: int | None = None
+    """The desk's number of that task; None on a worksheet."""
     author: str | None
     """Account that signs it; None when the account was deleted."""
     updated_by: str | None = None
-    """Account that wrote it last, where the desk tells."""
-    created_at: datetime | None = None
-    """By the server's clock."""
-    updated_at: datetime | None = None
+    """Account that wrote it last; None where it was imported, or that account was deleted."""
+    created_at: Instant | None = None
+    """By the server's clock; of a worksheet, when it was handed in."""
+    updated_at: Instant | None = None
     lead_time_s: float | None = None
     """The browser's word, not the server's."""
     skipped: bool = False
@@ -80,24 +91,34 @@ class Collected(Record, Generic[Result]):
     quarantine: tuple[Quarantined, ...]
 
 
+@dataclass(frozen=True)
+class Desk:
+    """Against what annotations are held."""
+
+    accounts: Mapping[str, str]
+    """Reviewer id to account on the desk."""
+    tasks: Mapping[str, int] | None = None
+    """Assignment id to the task that was pushed; None for worksheets, where the file proves the author."""
+    snapshot: datetime | None = None
+    """Instant after which a text no longer counts."""
+
+
 def collect_reviews(
     annotations: Sequence[Annotation],
     assignments: Sequence[Assignment],
-    accounts: Mapping[str, str],
+    desk: Desk,
     *,
     payees: Mapping[str, str] | None = None,
-    snapshot: datetime | None = None,
 ) -> Collected[Review]:
     """Hold annotations of the reviewers' desk against the assignments.
 
     Args:
-        annotations: what the desk exported, in any order; repeats of one id collapse.
+        annotations: what the desk exported, in any order, beside texts that earlier pulls kept.
         assignments: who was given what; assignment_id is the opaque id on the task.
-        accounts: reviewer_id to account on the desk.
+        desk: accounts, pushed tasks and the snapshot.
         payees: reviewer_id to payee_id.
-        snapshot: instant after which an edit no longer counts.
     """
-    found, quarantine = _sort_out(annotations, assignments, accounts, snapshot, read_review)
+    found, quarantine = _sort_out(annotations, assignments, desk, read_review)
     reviews = []
     for slot in sorted(assignments, key=lambda slot: (slot.item_id, slot.reviewer_id)):
         faults = [fault.reason for fault in quarantine if fault.assignment_id == slot.assignment_id]
@@ -108,71 +129,107 @@ def collect_reviews(
 
 
 def collect_grades(
-    annotations: Sequence[Annotation],
-    assignments: Sequence[Assignment],
-    accounts: Mapping[str, str],
-    *,
-    snapshot: datetime | None = None,
+    annotations: Sequence[Annotation], assignments: Sequence[Assignment], desk: Desk
 ) -> Collected[Grade]:
     """Hold annotations of the adjudicators' desk against its assignments; as collect_reviews."""
-    found, quarantine = _sort_out(annotations, assignments, accounts, snapshot, read_grade)
+    found, quarantine = _sort_out(annotations, assignments, desk, read_grade)
     grades = sorted(found.values(), key=lambda grade: (grade.item_id, grade.reviewer_id, grade.grader_id))
     return Collected(results=tuple(grades), quarantine=tuple(quarantine))
+
+
+def merge_texts(kept: Sequence[Annotation], seen: Sequence[Annotation]) -> list[Annotation]:
+    """Return every text once, by annotation and time; of two copies the one that was kept first."""
+    texts = {_text_key(text): text for text in [*seen, *kept]}
+    return [texts[key] for key in sorted(texts)]
 
 
 def _sort_out(
     annotations: Sequence[Annotation],
     assignments: Sequence[Assignment],
-    accounts: Mapping[str, str],
-    snapshot: datetime | None,
+    desk: Desk,
     read: Callable[[Annotation, Assignment], Result],
 ) -> tuple[dict[str, Result], list[Quarantined]]:
     """Return the first believable result of each assignment, and all that is set aside."""
     given = {slot.assignment_id: slot for slot in assignments if slot.assignment_id}
     found: dict[str, Result] = {}
     quarantine: list[Quarantined] = []
-    for annotation in sorted({a.annotation_id: a for a in annotations}.values(), key=_age):
-        slot = given.get(annotation.assignment_id or "")
-        if slot is None:
-            fault: tuple[Fault, str] | None = ("unknown_task", "the task is not one of this batch")
-        else:
-            fault = _fault_of(
-                annotation, accounts.get(slot.reviewer_id), snapshot, grading=read is read_grade
-            )
-            if fault is None and slot.assignment_id in found:
-                fault = ("duplicate", "a complete one of the same person came before")
+    for texts in _by_annotation(annotations):
+        slot = given.get(texts[-1].assignment_id or "")
+        chosen, later = _last_good(texts, slot, desk)
+        fault = _fault_of(chosen, slot, desk, grading=read is read_grade)
+        if fault is None and slot is not None and slot.assignment_id in found:
+            fault = ("duplicate", "a complete one of the same person came before")
         if fault is None and slot is not None:
             try:
-                found[str(slot.assignment_id)] = read(annotation, slot)
+                found[str(slot.assignment_id)] = read(chosen, slot)
             except ValidationError as error:
                 fault = ("impossible_value", "; ".join(describe(error)))
         if fault is not None:
-            quarantine.append(_set_aside(annotation, slot, *fault))
+            quarantine.append(_set_aside(chosen, slot, *fault))
+        faults = [(text, _fault_of_text(text, slot, desk)) for text in later]
+        quarantine += [_set_aside(text, slot, *fault) for text, fault in faults if fault]
     return found, sorted(quarantine, key=lambda fault: (fault.annotation_id, fault.reason))
 
 
+def _by_annotation(annotations: Sequence[Annotation]) -> list[list[Annotation]]:
+    """Return the texts of each annotation, oldest first; annotations by age."""
+    groups: dict[str, list[Annotation]] = {}
+    for text in merge_texts(annotations, ()):
+        groups.setdefault(text.annotation_id, []).append(text)
+    return sorted(groups.values(), key=lambda texts: _age(texts[0]))
+
+
+def _last_good(
+    texts: Sequence[Annotation], slot: Assignment | None, desk: Desk
+) -> tuple[Annotation, Sequence[Annotation]]:
+    """Return the last text that its author wrote in time, and those after it; else the last, alone."""
+    good = [n for n, text in enumerate(texts) if _fault_of_text(text, slot, desk) is None]
+    return (texts[good[-1]], texts[good[-1] + 1 :]) if good else (texts[-1], ())
+
+
 def _fault_of(
-    annotation: Annotation, account: str | None, snapshot: datetime | None, *, grading: bool
+    annotation: Annotation, slot: Assignment | None, desk: Desk, *, grading: bool
 ) -> tuple[Fault, str] | None:
-    return _fault_of_author(annotation, account) or _fault_of_content(annotation, snapshot, grading=grading)
+    return _fault_of_text(annotation, slot, desk) or _fault_of_content(annotation, grading=grading)
 
 
-def _fault_of_author(annotation: Annotation, account: str | None) -> tuple[Fault, str] | None:
+def _fault_of_text(annotation: Annotation, slot: Assignment | None, desk: Desk) -> tuple[Fault, str] | None:
+    """Tell why a text is not its reviewer's own, or not of the time that counts."""
+    if slot is None:
+        return "unknown_task", "the task is not one of this batch"
+    if desk.tasks is not None and annotation.task_id != desk.tasks.get(str(slot.assignment_id)):
+        return "foreign_task", f"on task {annotation.task_id}, which was not pushed for this assignment"
+    return _fault_of_author(annotation, slot, desk) or _fault_of_time(annotation, desk)
+
+
+def _fault_of_author(annotation: Annotation, slot: Assignment, desk: Desk) -> tuple[Fault, str] | None:
+    account = desk.accounts.get(slot.reviewer_id)
     if annotation.author is None:
         return "deleted_user", "its author's account was deleted; nobody can vouch for it"
     if annotation.author != account:
         return "not_assigned", f"signed by {annotation.author}, who was not given this item"
-    editor = annotation.updated_by or annotation.author
+    # neither a draft nor a worksheet names who wrote it last
+    editor = annotation.updated_by or (account if annotation.draft or desk.tasks is None else None)
+    if editor is None:
+        return "unproven_author", f"signed as {account}, but the desk saw nobody write it: it was imported"
     if editor == account:
         return None
-    if _written_once(annotation):
-        return "forged_author", f"signed as {account} but written by {editor}"
-    return "edited_by_other", f"last written by {editor}"
+    forged = _written_once(annotation)
+    return ("forged_author" if forged else "edited_by_other"), (
+        f"signed as {account} but written by {editor}" if forged else f"last written by {editor}"
+    )
 
 
-def _fault_of_content(
-    annotation: Annotation, snapshot: datetime | None, *, grading: bool
-) -> tuple[Fault, str] | None:
+def _fault_of_time(annotation: Annotation, desk: Desk) -> tuple[Fault, str] | None:
+    written = annotation.updated_at or annotation.created_at
+    if desk.snapshot is None or written is None or written <= desk.snapshot:
+        return None
+    if annotation.created_at is None or annotation.created_at > desk.snapshot:
+        return "late_edit", "written after the snapshot"
+    return "late_edit", "changed after the snapshot; only a text that an earlier pull kept could count"
+
+
+def _fault_of_content(annotation: Annotation, *, grading: bool) -> tuple[Fault, str] | None:
     if annotation.draft:
         return "draft", "saved but never submitted"
     if annotation.skipped:
@@ -180,8 +237,6 @@ def _fault_of_content(
     missing = [name for name in _required(grading=grading) if _is_blank(annotation.values.get(name))]
     if missing:
         return "incomplete", f"no {', '.join(name.removeprefix(MARK_PREFIX) for name in missing)}"
-    if snapshot and annotation.updated_at and annotation.updated_at > snapshot:
-        return "late_edit", "written or changed after the snapshot"
     return None
 
 
@@ -283,6 +338,11 @@ def _set_aside(annotation: Annotation, slot: Assignment | None, reason: Fault, d
         detail=detail,
         author=annotation.author,
     )
+
+
+def _text_key(text: Annotation) -> tuple[str, str]:
+    written = text.updated_at or text.created_at
+    return text.annotation_id, written.isoformat() if written else ""
 
 
 def _age(annotation: Annotation) -> tuple[str, str]:

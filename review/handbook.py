@@ -46,8 +46,9 @@ def write_handbook(rules: ReviewRules = ReviewRules()) -> str:
     )
 
 
-def show_handbook(markdown: str) -> str:
-    """Return the handbook as one self-contained HTML page."""
+def show_handbook(markdown: str, *, whole: bool = True) -> str:
+    """Return the handbook as one self-contained HTML page, or as a fragment for a page of somebody else's."""
     from markdown_it import MarkdownIt
 
-    return PAGE.format(body=MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown))
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown)
+    return PAGE.format(body=body) if whole else str(body)

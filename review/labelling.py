@@ -1,7 +1,10 @@
 """The rubric as Label Studio labelling configurations, and one item as a reviewer's task.
 
 Two desks, one source (review/rubric.py): reviewers rate items, adjudicators grade reviews.
-A task shows nothing of the author, the other reviewer or any model.
+A task shows nothing of the author, the other reviewer or any model. A reviewer first gives
+an answer of their own; only then does the page show the key and the explanations. That
+keeps honest people from anchoring on the key; it is no lock, since the task's data holds
+both and whoever looks for them in the server's other pages finds them.
 """
 
 from __future__ import annotations
@@ -24,6 +27,11 @@ WHOLE_ITEM = "item"
 """In the flaw tree, what stands where a flaw concerns no single option."""
 CARD = "card"
 """Name of the task's displayed object, which every control points at."""
+KEY_CARD = "key_card"
+"""The item once more with its key, shown after the reviewer's own answer."""
+OWN_ANSWER = "own_answer"
+"""Control with which a reviewer answers the question before the key shows."""
+NO_ANSWER = "none of these"
 MARK_PREFIX = "mark_"
 STYLE = (
     ".htx-richtext{font-size:16px;line-height:1.6}"
@@ -46,6 +54,8 @@ def labelling_config(purpose: Purpose, option_count: int = 4) -> str:
     view = ET.Element("View")
     ET.SubElement(view, "Style").text = STYLE
     ET.SubElement(view, "HyperText", name=CARD, value=f"${CARD}", inline="true")
+    if purpose == "review":
+        _add_own_answer(view, option_count)
     for criterion in CRITERIA:
         _add_marks(view, criterion, purpose)
     if purpose == "review":
@@ -62,19 +72,25 @@ def labelling_config(purpose: Purpose, option_count: int = 4) -> str:
 
 
 def review_task(item: Item, assignment_id: str) -> dict[str, Any]:
-    """Return the task data of one item: an opaque id and the card."""
-    source = (
-        f"<p><small>Source: {html.escape(item.question_source)}</small></p>" if item.question_source else ""
-    )
-    path = html.escape(" › ".join(item.path))
-    return {"assignment_id": assignment_id, CARD: f"<p><small>{path}</small></p>{show_item(item)}{source}"}
+    """Return the task data of one item: an opaque id, the card without the key, and the card with it."""
+    return {
+        "assignment_id": assignment_id,
+        CARD: _card(item, keyed=False),
+        KEY_CARD: _card(item, keyed=True),
+    }
 
 
 def grading_task(item: Item, review: Review, assignment_id: str) -> dict[str, Any]:
-    """Return the task data of one review to grade: the item, then what the review says of it."""
-    shown = review_task(item, assignment_id)
-    shown[CARD] += f"<hr><h4>The review to grade</h4>{show_review(review)}"
-    return shown
+    """Return the task data of one review to grade: the item with its key, then what the review says."""
+    shown = f"{_card(item, keyed=True)}<hr><h4>The review to grade</h4>{show_review(review)}"
+    return {"assignment_id": assignment_id, CARD: shown}
+
+
+def _card(item: Item, *, keyed: bool) -> str:
+    path = html.escape(" › ".join(item.path))
+    source = html.escape(item.question_source or "") if keyed else ""
+    ending = f"<p><small>Source: {source}</small></p>" if source else ""
+    return f"<p><small>{path}</small></p>{show_item(item, keyed=keyed)}{ending}"
 
 
 def show_review(review: Review) -> str:
@@ -104,6 +120,13 @@ def read_result(result: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _add_own_answer(view: ET.Element, option_count: int) -> None:
+    _add_heading(view, "Your own answer, before the key shows")
+    _add_choices(view, OWN_ANSWER, dict.fromkeys([*LETTERS[:option_count], NO_ANSWER], ""), required=True)
+    shown = ET.SubElement(view, "View", visibleWhen="choice-selected", whenTagName=OWN_ANSWER)
+    ET.SubElement(shown, "HyperText", name=KEY_CARD, value=f"${KEY_CARD}", inline="true")
+
+
 def _add_marks(view: ET.Element, criterion: Criterion, purpose: Purpose) -> None:
     asks = criterion.asks if purpose == "review" else criterion.grading
     box = ET.SubElement(view, "View", className="criterion")
@@ -117,9 +140,10 @@ def _add_heading(view: ET.Element, text: str) -> None:
 
 
 def _add_choices(view: ET.Element, name: str, choices: Mapping[str, str], *, required: bool) -> None:
+    shown_name = name.removeprefix(MARK_PREFIX).replace("_", " ")
     control = ET.SubElement(
         view, "Choices", name=name, toName=CARD, choice="single-radio", showInline="true",
-        required=str(required).lower(), requiredMessage=f"Please choose: {name.removeprefix(MARK_PREFIX)}.",
+        required=str(required).lower(), requiredMessage=f"Please choose: {shown_name}.",
     )  # fmt: skip
     for value, meaning in choices.items():
         shown = f"{value} {meaning}".strip()

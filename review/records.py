@@ -8,30 +8,16 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from review.instants import check_instant
 from review.rubric import CRITERION_NAMES, TOP_RATING, Tie
 from review.words import FlawKind, Status, Verdict, read_flaw_kind, read_status, read_verdict
 
-LEAST_UNIX_TIME = 10**9
-"""Seconds; September 2001. No review is older, and every spreadsheet's day number is smaller."""
 NOISE = Decimal("1e-9")
 """Digits of a score beyond this come from binary floats, not from people."""
 
 
 def _to_utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
-def _no_day_number(value: object) -> object:
-    """Refuse a spreadsheet's day number: read as seconds it is a moment of 1970, always in time."""
-    try:
-        number = float(str(value))
-    except ValueError:
-        return value
-    if abs(number) < LEAST_UNIX_TIME:
-        raise ValueError(
-            f"{value} is a spreadsheet's day number; write the instant out, such as 2026-05-04T08:00:00Z"
-        )
-    return value
 
 
 def _drop_noise(score: Decimal) -> Decimal:
@@ -49,7 +35,7 @@ def _known_criteria(marks: dict[str, int]) -> dict[str, int]:
 
 Id = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 """An id as it stands but for outer blanks: never matched by number or by case."""
-Instant = Annotated[datetime, BeforeValidator(_no_day_number), AfterValidator(_to_utc)]
+Instant = Annotated[datetime, BeforeValidator(check_instant), AfterValidator(_to_utc)]
 """A moment in UTC; one without an offset is taken to be UTC."""
 Score = Annotated[Decimal, Field(ge=-1_000_000, le=1_000_000), AfterValidator(_drop_noise)]
 """An exact decimal."""

@@ -147,6 +147,13 @@ class ReviewRules(Section):
     strike_error: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
     """Chance of each wrong call of that test."""
 
+    payer: str = "the project that sent you this"
+    """Who owes reviewers their pay, as statements name it."""
+    objections_to: str = "whoever sent you this"
+    """Whom reviewers write to about a line of their statement: an address or a name."""
+    objection_days: Annotated[int, Field(gt=0)] = 14
+    """Days after a statement within which an objection is looked at."""
+
     fee: Annotated[Decimal, Field(ge=0)] = Decimal(0)
     """The payment provider's fee as a share of the pay."""
     no_show_rate: Annotated[Decimal, Field(ge=0, lt=1)] = Decimal(0)

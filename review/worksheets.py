@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kina_build.errors import InputError
+from pydantic import ValidationError
+
+from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.items.model import Item
-from kina_build.tables import read_table, write_csv
+from kina_build.jsonl import describe
+from kina_build.tables import Row, write_csv
 from review.collection import Annotation
 from review.labelling import MARK_PREFIX, Purpose
 from review.records import Assignment, Review
 from review.rubric import CRITERION_NAMES
+from review.tableforms import read_rows
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*")
 """Reviewer ids that can be file names."""
@@ -21,6 +26,8 @@ SHOWN = ("assignment_id", "path", "material", "question", "options", "key", "exp
 GRADED = ("verdict_given", "ratings_given", "flaws_given", "rationale_given")
 ANSWERS = (*(MARK_PREFIX + name for name in CRITERION_NAMES), "verdict", "flaws", "rationale")
 """Columns to fill in; flaws as kind/severity/option joined by ";"."""
+HANDED_IN = "handed_in_at"
+"""Column for the instant at which a worksheet came in, filled in by whoever receives it."""
 
 
 def write_worksheets(
@@ -52,33 +59,59 @@ def write_worksheets(
     files = []
     for person, slots in by_person.items():
         rows = [_row(slot, items[slot.item_id], (reviews or {})) for slot in slots]
-        write_csv(folder / f"{person}.csv", [*shown, *answers], rows)
+        write_csv(folder / f"{person}.csv", [*shown, *answers, HANDED_IN], rows)
         files.append(folder / f"{person}.csv")
     return files
 
 
-def read_worksheets(folder: Path) -> list[Annotation]:
+def read_worksheets(folder: Path, handed_in: datetime | None = None) -> list[Annotation]:
     """Read filled-in worksheets back; the file's name says whose it is.
 
-    Rows without a single answer are left out: they are simply not done yet.
+    Rows without a single answer are left out: they are simply not done yet. What a spreadsheet
+    makes of a file when it saves it (its encoding, its delimiter) is undone.
+
+    Args:
+        folder: of the worksheets.
+        handed_in: when they came in; a row that says so itself in `handed_in_at` goes before.
 
     Raises:
         InputError: no such folder, no worksheet in it, or an unreadable one.
+        RowErrors: rows whose handed_in_at is no instant.
     """
     files = sorted(folder.glob("*.csv")) if folder.is_dir() else []
     if not files:
         raise InputError(f"{folder}: no worksheets (*.csv) there")
-    return [
-        Annotation(
-            annotation_id=f"{file.stem}:{row.line}",
-            assignment_id=row.values.get("assignment_id"),
-            author=file.stem,
-            values=_answers(row.values),
-        )
-        for file in files
-        for row in read_table(file)
-        if any(row.values.get(name) for name in ANSWERS)
-    ]
+    found: list[Annotation] = []
+    seen: set[str] = set()
+    faults: list[RowFault] = []
+    for file in files:
+        for row in read_rows(file):
+            if not any(row.values.get(name) for name in ANSWERS):
+                continue
+            try:
+                found.append(_annotation(file.stem, row, handed_in, seen))
+            except ValidationError as error:
+                faults.extend(row.fault(text.replace("created_at", HANDED_IN)) for text in describe(error))
+    if faults:
+        raise RowErrors(faults, hint=f"{HANDED_IN} holds an instant such as 2026-03-31T23:59:59Z")
+    return found
+
+
+def _annotation(person: str, row: Row, handed_in: datetime | None, seen: set[str]) -> Annotation:
+    # known by its assignment, so that a sorted worksheet holds the same reviews as before
+    name = f"{person}:{row.values.get('assignment_id', '')}"
+    if name in seen:
+        name += f":{row.line}"
+    seen.add(name)
+    return Annotation.model_validate(
+        {
+            "annotation_id": name,
+            "assignment_id": row.values.get("assignment_id"),
+            "author": person,
+            "created_at": row.values.get(HANDED_IN, handed_in),
+            "values": _answers(row.values),
+        }
+    )
 
 
 def _row(slot: Assignment, item: Item, reviews: Mapping[tuple[str, str], Review]) -> dict[str, Any]:

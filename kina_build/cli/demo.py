@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

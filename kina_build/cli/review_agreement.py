@@ -14,7 +14,7 @@ from kina_build.cli.console import Console
 from kina_build.cli.review_page import review_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from review.agreement import Coefficient
     from review.records import Review
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 def agreement(
     run: Run,
-    reviews: Annotated[list[Path], typer.Argument(help="Reviews: reviews.jsonl, or CSV; several.")],
+    reviews: Annotated[
+        list[Path], typer.Argument(help="Reviews: reviews.jsonl, CSV, or an export of another desk; several.")
+    ],
     seeded: Annotated[
         Path | None,
         typer.Option("--seeded-bad", help="CSV or JSONL of item_id: items planted with a known flaw."),
@@ -53,11 +55,14 @@ def agreement(
     from review.intake import read_reviews
     from review.profiles import profile_reviewers
 
-    rows = [review for review in read_reviews(reviews).records if review.status == "submitted"]
+    table = read_reviews(reviews)
+    rows = [review for review in table.records if _is_own(review)]
     planted = [str(row.values.get("item_id", "")) for row in read_table(seeded)] if seeded else []
     report = {
         "reviews": len(rows),
-        "agreement": {name: asdict(found) for name, found in _coefficients(rows, seed).items()},
+        "agreement": {
+            name: asdict(found) for name, found in _coefficients(rows, table.ratings, seed).items()
+        },
         "profiles": [
             asdict(profile) for profile in profile_reviewers(rows, planted, review_rules(run.settings))
         ],
@@ -67,7 +72,13 @@ def agreement(
     stage.finish(report)
 
 
-def _coefficients(rows: Sequence[Review], seed: int) -> dict[str, Coefficient]:
+def _is_own(review: Review) -> bool:
+    return review.status == "submitted" and review.updated_by in (None, review.reviewer_id)
+
+
+def _coefficients(
+    rows: Sequence[Review], ratings: Mapping[tuple[str, str], Mapping[str, Any]], seed: int
+) -> dict[str, Coefficient]:
     from review.agreement import cohen_kappa, gwet_ac1, krippendorff_alpha
     from review.rubric import CRITERION_NAMES
 
@@ -76,7 +87,8 @@ def _coefficients(rows: Sequence[Review], seed: int) -> dict[str, Coefficient]:
     for review in rows:
         if review.verdict:
             verdicts[review.item_id].append(review.verdict)
-        for name, mark in review.ratings.items():
+        # ratings of another tool need not be on our scale: agreement asks only for their order
+        for name, mark in {**ratings.get((review.item_id, review.reviewer_id), {}), **review.ratings}.items():
             marks[name][review.item_id].append(mark)
     found = {
         "verdict, alpha": krippendorff_alpha(verdicts, seed=seed),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ from kina_build.cli import options
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.cli.review_page import review_rules
+from kina_build.errors import UsageError
 
 ReviewersFile = Annotated[
     Path,
@@ -126,19 +128,58 @@ def graders(
     output: Annotated[Path, typer.Option("--output", "-o", help="Grading assignments to write.")] = Path(
         "grading.jsonl"
     ),
+    appeals: Annotated[
+        Path | None,
+        typer.Option(
+            "--appeals",
+            help="CSV or JSONL of item_id, reviewer_id, made_at: only their items are graded anew.",
+        ),
+    ] = None,
+    earlier: Annotated[
+        Path | None,
+        typer.Option(
+            "--earlier", help="With --appeals: the grading so far, whose adjudicators are not asked."
+        ),
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", help="With --appeals: last instant (UTC) of an appeal.")
+    ] = None,
     seed: options.Seed = 0,
 ) -> None:
-    """Give both reviews of each item to one adjudicator who did not review it."""
-    from kina_build.jsonl import write_records
-    from review.grading_plan import plan_grading
-    from review.intake import read_reviewers, read_reviews
+    """Give both reviews of each item to one adjudicator who did not review it.
 
+    With --appeals those of the items named go to a second one, who sees no name and no grade.
+    `kina review settle` takes both grades with --scores twice, and their mean counts.
+    """
+    from kina_build.jsonl import read_records, write_records
+    from kina_build.tables import read_typed
+    from review.grading_plan import Appeal, plan_appeals, plan_grading
+    from review.intake import read_reviewers, read_reviews
+    from review.records import Assignment
+
+    if (appeals is None) != (earlier is None) or (until is not None and appeals is None):
+        raise UsageError("--appeals and --earlier go together, and --until with them")
     stage = run.stage(
-        "review graders", inputs=[reviews, graders], outputs=[output], params={"seed": seed}, show=show_loads
+        "review graders",
+        inputs=[path for path in (reviews, graders, appeals, earlier) if path],
+        outputs=[output],
+        params={"seed": seed} | ({"until": until} if until else {}),
+        show=show_loads,
     )
     if stage.up_to_date():
         return
-    plan = plan_grading(read_reviews(reviews).records, read_reviewers(graders).records, seed=seed)
+    rows, people = read_reviews(reviews).records, read_reviewers(graders).records
+    if appeals and earlier:
+        plan = plan_appeals(
+            read_typed(appeals, Appeal),
+            rows,
+            read_records(earlier, Assignment),
+            people,
+            seed=seed,
+            until=need_instant(until, "--until") if until else None,
+        )
+    else:
+        plan = plan_grading(rows, people, seed=seed)
     write_records(output, plan)
     stage.finish({"assignments": len(plan), "loads": dict(Counter(slot.reviewer_id for slot in plan))})
 
@@ -210,6 +251,21 @@ def _show_plan(report: dict[str, Any], console: Console) -> None:
     console.line(f"loads {min(loads)} to {max(loads)}; pairs repeated: {report['repeated_pairs']}")
     if report["waiting"]:
         console.line(f"{len(report['waiting'])} items wait until open work is done (--open-cap)")
+
+
+def need_instant(text: str, option: str) -> datetime:
+    """Read an option that is an instant; one without an offset is taken to be UTC.
+
+    Raises:
+        UsageError: it is none.
+    """
+    from review.instants import check_instant
+
+    try:
+        moment = datetime.fromisoformat(str(check_instant(text)))
+    except ValueError:
+        raise UsageError(f"{option} {text!r} is no instant", hint="such as 2026-03-31T23:59:59Z") from None
+    return moment.replace(tzinfo=moment.tzinfo or UTC)
 
 
 def show_loads(report: dict[str, Any], console: Console) -> None:

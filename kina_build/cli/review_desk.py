@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kina_build.cli import options
+from kina_build.cli import options, review_import
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
-from kina_build.cli.review_assign import Assignments, ReviewersFile, show_loads
+from kina_build.cli.review_assign import Assignments, ReviewersFile, need_instant, show_loads
+from kina_build.cli.review_page import review_rules
 from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from kina_build.items.model import Item
-    from review.collection import Collected
+    from review.collection import Annotation, Collected
+    from review.deskmap import DeskMap
     from review.labelling import Purpose
     from review.records import Assignment, Review
 
@@ -54,13 +56,15 @@ def push(
 ) -> None:
     """Put assignments on the review desk: a Label Studio server, or CSV worksheets.
 
-    Repeating a push adds only what is not there yet. Label Studio's Community edition lets
-    every user open every project: that is weak blindness, and `pull` verifies authorship.
+    Repeating a push adds only what is not there yet; keep the map, which knows the tasks
+    that were pushed. Label Studio's Community edition lets every user open every project:
+    that is weak blindness, and `pull` verifies authorship. The key shows there once the
+    reviewer has given an answer of their own; a worksheet shows it at once.
     """
     from kina_build.items.pool import read_pool
     from kina_build.jsonl import read_records, write_document
+    from review.deskmap import DeskMap
     from review.intake import read_reviewers, read_reviews
-    from review.labelstudio import DeskMap
     from review.records import Assignment
 
     _one_desk(url, folder)
@@ -97,9 +101,12 @@ def push(
         stage.finish(report)
         return
     people = read_reviewers(reviewers).records
+    from review.deskmap import push as push_to
+    from review.handbook import show_handbook, write_handbook
     from review.labelling import labelling_config
     from review.labelstudio import TOKEN_VARIABLE, DeskServer
-    from review.labelstudio import push as push_to
+
+    earlier = _earlier_map(output, batch, purpose)
 
     with (
         DeskServer(str(url), os.environ.get(TOKEN_VARIABLE, "")) as server,
@@ -113,6 +120,8 @@ def push(
             people,
             config=labelling_config(purpose, max(len(item.options) for item in items.values())),
             make_task=_task_maker(items, graded),
+            instruction=show_handbook(write_handbook(review_rules(run.settings)), whole=False),
+            earlier=earlier,
             on_progress=progress,
         )
     write_document(output, pushed.desk, private=True)
@@ -135,7 +144,16 @@ def pull(
     folder: Folder = None,
     snapshot: Annotated[
         datetime | None,
-        typer.Option("--snapshot", help="Instant (UTC) after which an edit no longer counts."),
+        typer.Option(
+            "--snapshot", help="Deadline (UTC): the last text from before it counts, as pulls kept it."
+        ),
+    ] = None,
+    handed_in: Annotated[
+        str | None,
+        typer.Option(
+            "--handed-in",
+            help="Instant (UTC) at which the worksheets came in, where they say none themselves.",
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Default: reviews.jsonl, or grades.jsonl.")
@@ -144,57 +162,111 @@ def pull(
         Path, typer.Option("--quarantine", help="What is not believed, each with its reason.")
     ] = Path("quarantine.jsonl"),
 ) -> None:
-    """Fetch reviews (or grades) and verify every one; what is not believed goes to quarantine."""
-    from datetime import UTC
+    """Fetch reviews (or grades) and verify every one; what is not believed goes to quarantine.
 
+    A review counts only on the task that was pushed for its reviewer, and if the server saw
+    that reviewer write it. Every text that a pull sees is kept beside the map (MAP.texts.jsonl):
+    after --snapshot the last text from before it counts, whoever edits later. Of two
+    annotations of one person the first complete one counts.
+    """
     from kina_build.jsonl import read_document, write_records
-    from review.collection import collect_grades, collect_reviews
+    from kina_build.rows.source import is_stream
+    from review.collection import Desk, collect_grades, collect_reviews
+    from review.deskmap import DeskMap
     from review.intake import read_reviewers
-    from review.labelstudio import DeskMap
 
     _one_desk(url, folder)
     plan = read_document(desk, DeskMap)
     target = output or Path("grades.jsonl" if plan.purpose == "grading" else "reviews.jsonl")
+    texts = Path("desk.texts.jsonl") if is_stream(desk) else desk.with_name(f"{desk.stem}.texts.jsonl")
     stage = run.stage(
         "review pull",
         inputs=[path for path in (desk, reviewers, folder) if path],
         outputs=[target, quarantine],
-        params={"snapshot": snapshot and snapshot.isoformat()},
+        params={"snapshot": snapshot and snapshot.isoformat(), "handed_in": handed_in},
         show=_show_pulled,
+        kept=[] if folder else [texts],
     )
     people = {person.reviewer_id: person for person in read_reviewers(reviewers).records}
-    cutoff = None if snapshot is None else snapshot.replace(tzinfo=snapshot.tzinfo or UTC)
     if folder:
-        from review.worksheets import read_worksheets
-
-        annotations = read_worksheets(folder)
+        annotations = _from_worksheets(run, folder, handed_in)
         accounts = {slot.reviewer_id: slot.reviewer_id for slot in plan.assignments}
     else:
-        from review.labelstudio import TOKEN_VARIABLE, DeskServer
-        from review.labelstudio import pull as pull_from
-
-        with (
-            DeskServer(str(url), os.environ.get(TOKEN_VARIABLE, "")) as server,
-            run.console.progress("pulling") as progress,
-        ):
-            annotations = pull_from(server, plan, progress)
+        annotations = _from_server(run, str(url), plan, texts)
         accounts = {project.reviewer_id: project.account for project in plan.projects}
+    against = Desk(accounts, None if folder else plan.tasks, _in_utc(snapshot))
     found: Collected[Any]
     if plan.purpose == "grading":
-        found = collect_grades(annotations, plan.assignments, accounts, snapshot=cutoff)
+        found = collect_grades(annotations, plan.assignments, against)
     else:
         payees = {name: person.payee_id for name, person in people.items() if person.payee_id}
-        found = collect_reviews(annotations, plan.assignments, accounts, payees=payees, snapshot=cutoff)
+        found = collect_reviews(annotations, plan.assignments, against, payees=payees)
     write_records(target, found.results)
     write_records(quarantine, found.quarantine)
     states = Counter(getattr(result, "status", "submitted") for result in found.results)
     report = {
-        "annotations": len(annotations),
+        "annotations": len({annotation.annotation_id for annotation in annotations}),
         "results": dict(sorted(states.items())),
         "quarantined": dict(sorted(Counter(fault.reason for fault in found.quarantine).items())),
         "files": [target.name, quarantine.name],
     }
     stage.finish(report)
+
+
+def _from_server(run: Run, url: str, plan: DeskMap, path: Path) -> Sequence[Annotation]:
+    """Fetch a batch, and keep its texts with those of earlier pulls: a later edit cannot undo them."""
+    from kina_build.jsonl import read_records, write_records
+    from review.collection import Annotation, merge_texts
+    from review.deskmap import pull as pull_from
+    from review.labelstudio import TOKEN_VARIABLE, DeskServer
+
+    if not plan.projects and plan.assignments:
+        raise UsageError("this batch went out as worksheets", hint="name their --folder")
+    with (
+        DeskServer(url, os.environ.get(TOKEN_VARIABLE, "")) as server,
+        run.console.progress("pulling") as progress,
+    ):
+        seen = pull_from(server, plan, progress)
+    kept = read_records(path, Annotation) if path.exists() else []
+    texts = merge_texts(kept, [text for text in seen if not text.draft])
+    if texts:
+        write_records(path, texts, private=True)
+    return [*texts, *(text for text in seen if text.draft)]
+
+
+def _from_worksheets(run: Run, folder: Path, handed_in: str | None) -> Sequence[Annotation]:
+    from review.worksheets import read_worksheets
+
+    annotations = read_worksheets(folder, need_instant(handed_in, "--handed-in") if handed_in else None)
+    undated = sum(annotation.created_at is None for annotation in annotations)
+    if undated:
+        run.console.warn(
+            f"{undated} rows say in no handed_in_at when they came in, so no deadline can be held against "
+            "them: give --handed-in"
+        )
+    return annotations
+
+
+def _in_utc(moment: datetime | None) -> datetime | None:
+    from datetime import UTC
+
+    return None if moment is None else moment.replace(tzinfo=moment.tzinfo or UTC)
+
+
+def _earlier_map(path: Path, batch: str, purpose: Purpose) -> DeskMap | None:
+    """Return the map of an earlier push of this batch, whose task ids must stay known."""
+    from kina_build.jsonl import read_document
+    from review.deskmap import DeskMap
+
+    if not path.exists():
+        return None
+    earlier = read_document(path, DeskMap)
+    if (earlier.batch, earlier.purpose) == (batch, purpose) or not earlier.projects:
+        return earlier
+    raise UsageError(
+        f"{path}: is the map of batch {earlier.batch} ({earlier.purpose}), which `kina review pull` needs",
+        hint="give this batch a map of its own with -o",
+    )
 
 
 def _one_desk(url: str | None, folder: Path | None) -> None:
@@ -258,3 +330,4 @@ def register(app: typer.Typer) -> None:
     command(app, "pull", example="kina review pull desk.json --reviewers reviewers.csv --folder worksheets")(
         pull
     )
+    review_import.register(app)

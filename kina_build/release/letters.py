@@ -67,7 +67,7 @@ def letter_items(
     for item in items:
         groups[len(item.options)].append(item)
     for size, group in groups.items():
-        orders |= _balance(group, size, orders, seed, secret, last)
+        orders |= _balance(group, size, orders, seed=seed, secret=secret, last=last)
     return [assign_letters(item, orders[item.item_id], reasons[item.item_id]) for item in items]
 
 
@@ -128,6 +128,7 @@ def _balance(
     group: Sequence[Item],
     size: int,
     orders: Mapping[str, Sequence[int]],
+    *,
     seed: int,
     secret: str,
     last: frozenset[str],

@@ -45,11 +45,38 @@ def _is_columns(row: Mapping[str, Any]) -> bool:
     return bool(columns) and all(isinstance(c, dict) and c.keys() == columns[0].keys() for c in columns)
 
 
+def _is_flat_argilla(row: Mapping[str, Any]) -> bool:
+    return any(f"{key}.users" in row for key in row if key.endswith(".responses"))
+
+
+def _is_nested_argilla(row: Mapping[str, Any]) -> bool:
+    return {"fields", "responses"} <= row.keys() and isinstance(row["responses"], dict)
+
+
+def _is_doccano(row: Mapping[str, Any]) -> bool:
+    label = row.get("label")
+    texts = isinstance(label, list) and all(isinstance(one, str) for one in label)
+    return texts and "text" in row and isinstance(row.get("id"), int)
+
+
+READS = "`kina review settle --reviews` and `kina review agreement` read its reviews"
+LABEL_STUDIO = Kind("an export of Label Studio", READS)
+LABEL_STUDIO_MIN = Kind("an export of Label Studio (JSON_MIN)", READS)
+ARGILLA = Kind("an export of Argilla (flat)", READS)
+ARGILLA_NESTED = Kind(
+    "an export of Argilla that does not say which responses were submitted",
+    "export it with records.to_list(flatten=True)",
+)
+PRODIGY = Kind("an export of Prodigy", READS)
+DOCCANO = Kind("an export of doccano", READS)
+
 FORMS: tuple[tuple[Callable[[Mapping[str, Any]], bool], Kind], ...] = (
-    (
-        lambda row: "annotations" in row and "data" in row,
-        Kind("an export of Label Studio", "`kina review pull` collects reviews from Label Studio"),
-    ),
+    (lambda row: "annotations" in row and "data" in row, LABEL_STUDIO),
+    (lambda row: {"annotation_id", "annotator"} <= row.keys(), LABEL_STUDIO_MIN),
+    (_is_flat_argilla, ARGILLA),
+    (_is_nested_argilla, ARGILLA_NESTED),
+    (lambda row: {"_input_hash", "_task_hash", "answer"} <= row.keys(), PRODIGY),
+    (_is_doccano, DOCCANO),
     (
         lambda row: {"columns", "index", "data"} <= row.keys() or {"schema", "data"} == set(row),
         Kind("a data frame of pandas by its parts", "export it with orient='records'"),

@@ -15,7 +15,8 @@ from typer.testing import CliRunner, Result
 from kina_build.cli.main import app
 from kina_build.items.model import LETTERS, Item, Option
 from kina_build.items.pool import write_pool
-from review.labelstudio import TOKEN_VARIABLE, DeskMap, DeskServer
+from review.deskmap import DeskMap
+from review.labelstudio import TOKEN_VARIABLE, DeskServer
 from review.rubric import CRITERION_NAMES
 from tests.live.browser import Browser, browser  # noqa: F401  a fixture
 from tests.live.desk import PASSWORD, Desk, Member, desk  # noqa: F401  a fixture
@@ -116,14 +117,14 @@ def test_1_push_is_idempotent_and_resumes(
     assert (again["tasks_added"], again["tasks_there"], again["projects_created"]) == (0, 2 * ITEMS, 0)
 
 
-def interrupted_after(calls: int, real: Callable[..., None]) -> Callable[..., None]:
+def interrupted_after(calls: int, real: Callable[..., set[int]]) -> Callable[..., set[int]]:
     made: list[int] = []
 
-    def call(self: DeskServer, project_id: int, tasks: Any) -> None:
+    def call(self: DeskServer, project_id: int, tasks: Any) -> set[int]:
         if len(made) == calls:
             raise KeyboardInterrupt
         made.append(project_id)
-        real(self, project_id, tasks)
+        return real(self, project_id, tasks)
 
     return call
 
@@ -150,6 +151,13 @@ def test_2_a_person_reviews_in_the_browser(
     wait.until(lambda d: d.find_elements(By.CSS_SELECTOR, "[class*=choice]"))
     wait.until(lambda d: d.find_elements(By.CSS_SELECTOR, "math"))
     browser.screenshot(tmp_path / "desk.png")
+    cards = [e.text for e in driver.find_elements(By.CSS_SELECTOR, ".htx-richtext") if e.is_displayed()]
+    assert not any("✓" in card for card in cards)
+    own = driver.find_elements(
+        By.XPATH, "//label[normalize-space(.)='B' or starts-with(normalize-space(.), 'B')]"
+    )
+    next(e for e in own if e.is_displayed()).click()
+    wait.until(lambda d: "✓" in d.find_element(By.TAG_NAME, "body").text)
     page = driver.page_source
     assert "Representativeness and depth" in page
     assert "A first course in analysis" in page
@@ -182,7 +190,7 @@ def test_3_reviews_come_back_and_attacks_do_not(
 ) -> None:
     ann, bob, cat = (tasks_of(desk, folder, person) for person in PEOPLE)
     attacked = {"third": ann[1], "forged": ann[2], "edited": ann[3], "twice": ann[4], "skip": ann[5],
-                "range": ann[6], "draft": ann[7], "empty": ann[8]}  # fmt: skip
+                "range": ann[6], "draft": ann[7], "empty": ann[8], "planted": ann[9]}  # fmt: skip
     calm = [
         t
         for t in ann[1:]
@@ -192,6 +200,9 @@ def test_3_reviews_come_back_and_attacks_do_not(
         for task in tasks:
             members[person].annotate(task["id"], full(), lead_time=90.0)
     members["eve"].annotate(attacked["third"]["id"], full("reject"))
+    for verdict in ("reject", "revise"):
+        signed = {"completed_by": members["ann"].number, "result": full(verdict)}
+        members["eve"].plant(attacked["planted"]["project"], attacked["planted"]["data"], signed)
     members["eve"].annotate(attacked["forged"]["id"], full("reject"), completed_by=members["ann"].number)
     edited = next(t for t in tasks_of(desk, folder, "ann") if t["id"] == attacked["edited"]["id"])
     time.sleep(2.5)
@@ -219,6 +230,7 @@ def test_3_reviews_come_back_and_attacks_do_not(
         "range": ["impossible_value"],
         "draft": ["draft"],
         "empty": ["incomplete"],
+        "planted": ["foreign_task", "foreign_task"],
     }
     assert report["quarantined"]["deleted_user"] == len(cat)
     assert report["results"]["submitted"] == len(ann) - 6 + len(bob)

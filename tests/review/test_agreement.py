@@ -103,16 +103,28 @@ def test_levels_weigh_distance() -> None:
         ) + 0.3
 
 
+FOUR_RATERS: dict[str, list[str | float]] = {
+    "1": [1, 1, 1], "2": [2, 2, 3, 2], "3": [3, 3, 3, 3], "4": [3, 3, 3, 3], "5": [2, 2, 2, 2],
+    "6": [1, 2, 3, 4], "7": [4, 4, 4, 4], "8": [1, 1, 2, 1], "9": [2, 2, 2, 2], "10": [5, 5, 5],
+    "11": [1, 1], "12": [3],
+}  # fmt: skip
+"""Four raters, twelve items, seven ratings missing; one item has a single rating."""
+
+
 def test_alpha_of_krippendorffs_own_example() -> None:
     """Reproduce the worked example of his 2011 paper: nominal .743, ordinal .815, interval .849."""
-    observed = {
-        "1": [1, 1, 1], "2": [2, 2, 3, 2], "3": [3, 3, 3, 3], "4": [3, 3, 3, 3], "5": [2, 2, 2, 2],
-        "6": [1, 2, 3, 4], "7": [4, 4, 4, 4], "8": [1, 1, 2, 1], "9": [2, 2, 2, 2], "10": [5, 5, 5],
-        "11": [1, 1], "12": [3],
-    }  # fmt: skip
-    assert krippendorff_alpha(observed).value == pytest.approx(0.743, abs=5e-4)
-    assert krippendorff_alpha(observed, "ordinal").value == pytest.approx(0.815, abs=5e-4)
-    assert krippendorff_alpha(observed, "interval").value == pytest.approx(0.849, abs=5e-4)
+    assert krippendorff_alpha(FOUR_RATERS).value == pytest.approx(0.743, abs=5e-4)
+    assert krippendorff_alpha(FOUR_RATERS, "ordinal").value == pytest.approx(0.815, abs=5e-4)
+    assert krippendorff_alpha(FOUR_RATERS, "interval").value == pytest.approx(0.849, abs=5e-4)
+
+
+def test_ac1_with_missing_ratings_as_gwet_gives_it() -> None:
+    """Reproduce Gwet (2014) on the same table: .7754; agreement .8182, chance .1903 with item 12 in it."""
+    found = gwet_ac1(FOUR_RATERS)
+    assert found.value == pytest.approx(0.77544, abs=5e-6)
+    assert (found.units, found.values) == (11, 40)
+    without = {item: values for item, values in FOUR_RATERS.items() if item != "12"}
+    assert gwet_ac1(without).value != pytest.approx(found.value, abs=1e-4)
 
 
 @settings(max_examples=15)  # each example draws two bootstraps

@@ -22,6 +22,7 @@ def test_the_handbook_says_what_the_rules_say() -> None:
         "reaches 11 of",
         "a seeded coin",
         "at most 4 unfinished",
+        "within 14 days",
         "7 % of accepted",
     ):
         assert said in text

@@ -23,7 +23,7 @@ from review.posting import draft_lines
 from review.providers import Transfer, batches, match_ids, token_of, write_files
 from review.reconcile import Proof, ProviderRow, reconcile
 from review.records import Payment, Step
-from review.statements import build_statements, file_name, render
+from review.statements import Facts, Notice, build_statements, file_name, render
 from tests.review.stories import review, settled
 
 BOOK = PayeeBook(key="00" * 32).with_payees(["A", "B"])
@@ -250,6 +250,31 @@ def test_a_statement_explains_every_line_and_sums_up(ledger: Ledger) -> None:
     assert str(ledger.head()) in text
     assert "7.00" in text
     assert file_name(one) != file_name(two)
+
+
+def test_a_statement_says_who_owes_what_by_which_rule_and_how_to_object(ledger: Ledger) -> None:
+    facts = {("it-1", "1"): Facts(handed_in={"A": "2026-03-01 08:00"}, scores={"A": "18"})}
+    notice = Notice("Flora Lab", "pay@flora.example", 21)
+    one, _ = build_statements(ledger.entries(), "USD", ledger.head(), facts=facts, notice=notice)
+    assert [(line.handed_in, line.score, line.bar, line.rule) for line in one.lines] == [
+        ("2026-03-01 08:00", "18", "14", "1")
+    ] * 2
+    text = render(one)
+    assert "Flora Lab owes you **7.00 USD**" in text
+    assert "Rule 1: 2.00 USD for a complete review in time, and 5.00 more" in text
+    assert "score is 14 or more; of equal scores that reach it, each earns half." in text
+    assert "write to pay@flora.example within 21 days" in text
+
+
+def test_whoever_was_paid_too_much_is_told_so(ledger: Ledger) -> None:
+    lines = [*ledger.entries()]
+    taken = lines[-1].model_copy(update={"kind": "penalty", "amount_minor": -900, "reason": "audit_penalty"})
+    (owing,) = [
+        one
+        for one in build_statements([*lines, taken], "USD", ledger.head())
+        if one.payee_ref == taken.payee_ref
+    ]
+    assert "You owe the project that sent you this **7.00 USD**" in render(owing)
 
 
 def test_a_statement_survives_odd_names(tmp_path: Path) -> None:

@@ -93,12 +93,25 @@ def for_selection(pool: Rows) -> dict[str, Rows]:
 
 
 def for_review(pool: Rows, reviews: Rows) -> dict[str, Rows]:
-    """Return graders, grades, findings, accounts, rules and a pilot."""
+    """Return graders, grades, appeals, an export, findings, accounts, rules and a pilot."""
     flat = ("item_id", "reviewer_id", "payee_id", "status", "submitted_at", "verdict", "review_score")
     rule = {"version": "1", "currency": "USD", "base": "2.00", "bonus": "5.00", "bar": "14", "tie": "split"}
     efforts = [(n, k, effort) for n in range(40) for k, effort in enumerate(("HH", "HL", "LH", "LL")[n % 4])]
     payees = [f"p{n:02}" for n in range(1, 13)]
+    sent = [row for row in reviews if row.get("status", "submitted") == "submitted" and row.get("verdict")]
     return {
+        "appeals.csv": [
+            {"item_id": row["item_id"], "reviewer_id": row["reviewer_id"], "made_at": "2026-04-01T00:00:00Z"}
+            for row in sent[:1]
+        ],
+        "prodigy.jsonl": [
+            {
+                "item_id": row["item_id"], "_input_hash": n, "_task_hash": n, "accept": [row["verdict"]],
+                "answer": "accept", "_timestamp": 1_772_442_012 + n,
+                "_annotator_id": f"set-{row['reviewer_id']}",
+            }
+            for n, row in enumerate(sent)
+        ],
         "graders.csv": [{"reviewer_id": f"g{n}", "payee_id": f"pg{n}"} for n in range(3)],
         "reviews.csv": [{key: row.get(key, "") for key in flat} for row in reviews],
         "grades.csv": [

@@ -117,7 +117,11 @@ review assign pool.jsonl --reviewers reviewers.csv --earlier assignments.jsonl -
  --reassign --open-cap 0 -o out.jsonl
 review graders reviews.jsonl --graders graders.csv -o out.jsonl
 review graders reviews.csv --graders graders.csv -o out.jsonl
+review graders reviews.jsonl --graders graders.csv --appeals appeals.csv --earlier grading.jsonl -o \
+ out.jsonl
 review status assignments.jsonl --reviews reviews.jsonl
+review import reviews.csv -o out.jsonl
+review import prodigy.jsonl -o out.jsonl
 review push pool.jsonl assignments.jsonl --reviewers reviewers.csv --folder outs -o out.json
 review push pool.jsonl grading.jsonl --reviewers graders.csv --reviews reviews.jsonl --folder outs -o \
  out.json
@@ -125,6 +129,7 @@ review push pool.jsonl assignments.jsonl --reviewers reviewers.csv --folder !wor
 review pull desk.json --reviewers reviewers.csv --folder worksheets -o out.jsonl --quarantine out2.jsonl
 review agreement reviews.jsonl --seeded-bad seeded.csv -o out.json
 review agreement reviews.csv
+review agreement prodigy.jsonl
 review settle --reviews reviews.jsonl --bar 14 --tie split +kina.toml
 review settle --reviews reviews.csv --scores grades.csv --rules rules.csv --ledger out.db --decisions \
  out.jsonl --contests out2.jsonl --awards out.csv
