@@ -9,6 +9,7 @@ import typer
 
 from kina_build.cli import scoring_views
 from kina_build.cli.command import Run
+from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
     from kina_build.scoring.wikidata import LiveClient
@@ -52,6 +53,11 @@ def link(
     )
     from kina_build.scoring.wikidata import OfflineClient
 
+    if names is not None and cache is not None:
+        raise UsageError(
+            "--cache keeps what Wikidata answers, and with --names nothing is asked",
+            hint="leave one of the two out",
+        )
     stage = run.stage(
         "link",
         inputs=[path for path in (predictions, names, fixed, keywords) if path is not None],

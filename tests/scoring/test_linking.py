@@ -133,3 +133,5 @@ def test_command(kina: Callable[..., Result], tmp_path: Path) -> None:
     assert json.loads((tmp_path / "l.jsonl").read_text())["ObjectEntitiesID"] == ["Q230", "Atlantis"]
     missing = kina("link", "none.jsonl", "--names", "names.csv", "-o", "l.jsonl")
     assert (missing.exit_code, "none.jsonl: no such file" in missing.stderr) == (2, True)
+    both = kina("link", "p.jsonl", "--names", "names.csv", "--cache", "c.jsonl", "-o", "l.jsonl")
+    assert (both.exit_code, "nothing is asked" in both.stderr) == (2, True)
