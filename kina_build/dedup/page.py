@@ -31,11 +31,25 @@ def render_clusters(result: Duplicates, items: Sequence[Item]) -> str:
     fates |= {held.item_id: "held" for held in result.held}
     clusters = [
         _view(number, cluster, result.pairs, by_id, fates)
-        for number, cluster in enumerate(result.clusters[:SHOWN_CLUSTERS], start=1)
+        for number, cluster in enumerate(in_order(result)[:SHOWN_CLUSTERS], start=1)
     ]
     return environment.get_template("clusters.html.jinja").render(
         result=result, clusters=clusters, omitted=max(0, len(result.clusters) - SHOWN_CLUSTERS)
     )
+
+
+def in_order(result: Duplicates) -> list[Cluster]:
+    """Return the clusters as people should look at them: last those of which only the encoder speaks.
+
+    On MMLU-Pro 1 of 17 such pairs was a copy, of those with other evidence 8 of 8.
+    """
+    told = {
+        name
+        for pair in result.pairs
+        if pair.status == "review" and pair.rule != "cosine"
+        for name in (pair.item_id, pair.other_id)
+    }
+    return sorted(result.clusters, key=lambda one: one.status == "review" and told.isdisjoint(one.item_ids))
 
 
 def _view(

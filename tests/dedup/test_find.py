@@ -10,7 +10,7 @@ from kina_build.dedup.explain import explain_item
 from kina_build.dedup.find import find_duplicates, read_corpus
 from kina_build.dedup.lexical import read_item
 from kina_build.dedup.overrides import Override, content_hash
-from kina_build.dedup.page import render_clusters
+from kina_build.dedup.page import in_order, render_clusters
 from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item
 from tests.dedup.conftest import WordEncoder
@@ -99,6 +99,19 @@ def test_what_a_person_decided_is_not_asked_again(make_item: Callable[..., Item]
         ("p1", "p2", "a copy of p2: equal byte for byte; the two are filed under different paths"),
     ]
     assert not any(cluster.needs_decision for cluster in result.clusters)
+
+
+def test_what_is_only_close_is_looked_at_last(make_item: Make, words: WordEncoder) -> None:
+    pool = [
+        make_item("a1", "green leaves of summer trees look bright because", ["of light"]),
+        make_item("a2", "green leaves of summer trees stay so cool because", ["of wind"]),
+        make_item("b1", "Which foramina pierce the sphenoid bone?", ["ovale and rotundum", "magnum"]),
+        make_item("b2", "Which foramina pierce the sphenoid bone?", ["two of the base", "the jugular one"]),
+    ]
+    rules = DedupRules(threshold=0.5, template_share=0.9)
+    result = find_duplicates(read_corpus(pool, words), rules)
+    assert {(pair.item_id, pair.rule) for pair in result.pairs} == {("a1", "cosine"), ("b1", "options")}
+    assert [cluster.item_ids for cluster in in_order(result)] == [("b1", "b2"), ("a1", "a2")]
 
 
 def test_a_dropped_item_holds_no_place_for_its_copies(make_item: Callable[..., Item]) -> None:
