@@ -65,7 +65,7 @@ CLAIM_BEHIND = re.compile(
     r"|选项\s*(?P<option>[A-J])\s*(?:是)?正确"
 )
 NOT_A_LETTER = re.compile(
-    r"\s*[\w'’=<>+*/^_]|\s+[a-z]{2,}|\s*[,/&]\s*[A-J]\b|\s+(?:and|or|und|y|et|o)\s+[A-J]\b"
+    r"\s*[0-9A-Za-zÀ-ɏЀ-ӿ_'’=<>+*/^_]|\s+[a-z]{2,}|\s*[,/&]\s*[A-J]\b|\s+(?:and|or|und|y|et|o)\s+[A-J]\b"
     r"|\s*[、和与或]\s*[A-J]|-\w"
 )
 GOES_ON = re.compile(r"\s+(?:because|since|as|for|which|so|here|given|due)\b|\s*[)）\]][\s\S]*")

@@ -63,7 +63,7 @@ varPhi varPsi varOmega Alpha Beta Epsilon Zeta Eta Iota Kappa Mu Nu Omicron Rho 
 llcorner lrcorner lgroup rgroup lmoustache rmoustache prec succ preceq succeq ll gg lll ggg lesssim
 gtrsim lessgtr gtrless leqslant geqslant nleq ngeq nless ngtr leqq geqq lneq gneq pm mp newenvironment
 hskip vskip kern mkern mskip hbox vbox hss hfil vfil rule ensuremath protect usebox tabularnewline
-arraystretch setlength unicode char symbol textquotesingle textasciigrave textcent textyen texteuro
+arraystretch setlength unicode char symbol ding textquotesingle textasciigrave textcent textyen texteuro
 textasteriskcentered textonehalf textonequarter textthreequarters textpm texttimes textdiv textlangle
 textrangle epsiv
 """

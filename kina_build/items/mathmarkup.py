@@ -14,7 +14,8 @@ from kina_build.items.model import Item
 
 MONEY = re.compile(
     r"(?<!\\)\$\s?\d[\d,]*(?:\.\d+)?(?:\s?(?:[kKmMbB]|bn|mn|million|billion|trillion|thousand)\b)?"
-    r"(?=$|[\s.,;:!?)\]\"'’”/%–—-])(?!\s*[=^_\\+*<>])(?!\.?\d)"
+    r"(?=$|[\s.,;:!?)\]\"'’”/%–—-])(?!\s*[=^_\\*<>])(?!\.?\d)"
+    r"|(?<!\\)\$[A-Z]\b(?!\s*[=^_\\+*<>(-])(?=[\s.,;:?]|$)"  # by $X
 )
 DOLLAR = re.compile(r"(?<!\\)\$")
 OPENS_MATH = re.compile(r"(?<!\\)\$(?=[A-Za-z\\({|\[-]|\d+[A-Za-z^_=+*/\\ ]*[\^_=\\+*])")

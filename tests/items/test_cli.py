@@ -159,3 +159,28 @@ def test_triage_reads_replies(kina: Kina, tmp_path: Path) -> None:
     put(tmp_path / "responses.jsonl", *replies)
     report = json.loads(kina("triage", "responses.jsonl", *POOL, "--json").stdout)
     assert (report["queue"][0]["rival"], report["queue"][0]["rival_votes"]) == ("C", 3)
+
+
+def test_check_looks_at_named_rules_and_keeps_what_has_no_errors(kina: Kina, tmp_path: Path) -> None:
+    put(tmp_path / "raw.jsonl", row(0, question="Is it 4&deg;C?"), row(1, options=["tin", "tin ", "oak"]))
+    kina("import", "raw.jsonl", "-o", "pool.jsonl")
+    result = kina("check", "pool.jsonl", "--rule", "html_entity", "--json")
+    assert result.exit_code == 0
+    assert [one["rule"] for one in json.loads(result.stdout)["findings"]] == ["html_entity"]
+    result = kina("check", "pool.jsonl", "--not", "html_entity", "--keep", "clean.jsonl", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["summary"]["by_rule"] == {"keyed_option_duplicated": 1}
+    assert [item.item_id for item in read_pool(tmp_path / "clean.jsonl")] == ["q0"]
+    result = kina("check", "pool.jsonl", "--rule", "html_entiti")
+    assert result.exit_code == 2
+    assert "did you mean html_entity?" in result.stderr
+
+
+def test_check_runs_the_gates_of_an_export_early(kina: Kina, tmp_path: Path) -> None:
+    put(tmp_path / "raw.jsonl", row(0, license="CC0-1.0", source="own"), row(1, license="CC0-1.0"))
+    kina("import", "raw.jsonl", "-o", "pool.jsonl")
+    assert kina("check", "pool.jsonl").exit_code == 0
+    result = kina("check", "pool.jsonl", "--profile", "release", "--json")
+    assert result.exit_code == 1
+    found = [(one["item_id"], one["rule"]) for one in json.loads(result.stdout)["findings"]]
+    assert found == [("q1", "missing_source")]

@@ -24,6 +24,7 @@ import dataset -o out.jsonl
 check pool.jsonl -o out.jsonl +kina.toml
 check pool.jsonl --profile kina
 check raw.json
+check pool.jsonl --profile release --not item_repeated --keep out.jsonl
 check <pool.jsonl
 check pool.jsonl -o >findings.jsonl +findings.jsonl.manifest.json
 triage responses.jsonl --pool pool.jsonl -o out.jsonl
