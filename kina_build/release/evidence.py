@@ -257,7 +257,8 @@ def _domain(
     cliques = [[place[one] for one in group if one in place] for group in record.cliques]
     asked = _cover(chosen, record.item_ids)
     if record.thresholds:
-        asked = [round(record.thresholds.get(name, 0.0) * inputs.matrix.scale) for name in anchors]
+        own_levels = record.thresholds.get(record.domain, {})
+        asked = [own_levels.get(name, 0) for name in anchors]
     own = set(inputs.must)
     if record.domain:
         own = {one for one in own if (inputs.domains or {}).get(one) == record.domain}

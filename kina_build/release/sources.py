@@ -94,16 +94,16 @@ def read_selection(path: Path) -> Selected:
         InputError: unreadable, or it names no items.
         Refusal: a certificate that was changed after it was sealed.
     """
-    from kina_build.selection.certificate import seal_of
-    from kina_build.selection.records import Selection
+    from kina_build.selection.reading import read_selection as read_document_of
+    from kina_build.selection.reading import seal
 
     found = read_document(path, _Selection)
     if not found.item_ids:
         raise InputError(f"{path}: the selection is empty")
     if found.seal is None and found.certificate is None and found.domains is None:
         return Selected(found.item_ids)
-    document = read_document(path, Selection)
-    if seal_of(document) != document.seal:
+    document = read_document_of(path)
+    if seal(document).seal != document.seal:
         raise Refusal(
             f"{path}: was changed after it was sealed",
             hint="run `kina select` anew; a list of your own needs item_ids and nothing else",
