@@ -68,6 +68,13 @@ def check_selection(run: Run, selection: Path, document: Selection, files: Files
     from kina_build.release.evidence import Chosen
     from kina_build.selection.verify import verify
 
+    joined = next((part.domain for part in document.domains if len(part.sizes) > 1), None)
+    if joined is not None:
+        raise Refusal(
+            f"{selection}: conflicts join the domains {joined}, and figures of a release are derived "
+            "domain by domain",
+            hint="state no figures with --evidence none",
+        )
     inputs = files.read(document.conflict_mode, run.engine_rules("local", None))
     verdict = verify(document, inputs)
     if not verdict.holds:
