@@ -9,7 +9,10 @@ it is a duplicate, a conflict or put to review; changed numbers and negations mu
 contamination 50 of 500 items are planted in each form of file, a fifth of them with a stem of
 under eight words, among source code and prose of this environment.
 
-Measured: see `docs/scale.md`; the script prints the table.
+Measured by letters only (seed 30, 2,320 items, 5 CPU s): 1,058 of 1,080 copies found (98.0 %), all
+280 drops planted, 40 of 40 keys in conflict, 0 of 80 changed numbers and negations put to review.
+Not all found: HTML marks 35 (before tags were read), truncated stems 32, instruction 36, typing
+errors 37, UK spelling and synonym 39. In texts 50 of 50 in each of 12 forms, none of 450 falsely.
 """
 
 from __future__ import annotations
