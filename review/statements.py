@@ -10,6 +10,7 @@ from typing import Any
 
 from kina_build.escapes import in_markdown
 from review.chain import Head
+from review.evidence import read_evidence
 from review.money import format_amount
 from review.payments import read_step
 from review.records import LedgerEntry
@@ -135,6 +136,22 @@ def sentence(entry: LedgerEntry) -> str:
     if step.why:
         return f"adjusted to what was paid: {step.why}"
     return PAYMENT_SENTENCES.get(state, state)
+
+
+def facts_of(entries: Iterable[LedgerEntry]) -> dict[tuple[str, str], Facts]:
+    """Read from the evidence in a ledger when each review came in and what it scored."""
+    known = read_evidence(entry for entry in entries if entry.kind == "evidence")
+    return {
+        place: Facts(
+            handed_in={
+                who: min(times)
+                for who, rows in evidence.reviews.items()
+                if (times := [row.at for row in rows if row.status == "submitted" and row.at])
+            },
+            scores={who: ", ".join(scores.values()) for who, scores in evidence.scores.items()},
+        )
+        for place, evidence in known.items()
+    }
 
 
 def notice_of(rules: ReviewRules = ReviewRules()) -> Notice:

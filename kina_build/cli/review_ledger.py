@@ -155,10 +155,17 @@ def statement(run: Run, ledger: LedgerFile, reviewer: Reviewer = None, output: F
 
     from kina_build.errors import Refusal
     from review.ledger import open_ledger
-    from review.statements import build_statements
+    from review.statements import build_statements, facts_of, notice_of
 
     with open_ledger(ledger) as book:
-        statements = build_statements(book.entries(), book.currency, book.head())
+        entries = list(book.entries())
+        statements = build_statements(
+            entries,
+            book.currency,
+            book.head(),
+            facts=facts_of(entries),
+            notice=notice_of(review_rules(run.settings)),
+        )
     if reviewer is not None:
         statements = [one for one in statements if reviewer in one.reviewers]
         if not statements:
