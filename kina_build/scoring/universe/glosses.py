@@ -15,6 +15,9 @@ _BRACKET = re.compile(
 )
 _LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{1,500}\)")
 
+LONGEST_ENTRY = 2_000
+"""Characters of an entry that may name something and explain it; a longer one is prose."""
+
 Known = Callable[[str], bool]
 """Tells whether a text is a name of the question."""
 
@@ -33,6 +36,8 @@ def readings(entry: str) -> Iterator[tuple[str, str]]:
     """Yield (rule, reading) of an entry, the whole of it first."""
     whole = bare(entry.replace("**", "").replace("__", ""))
     yield "whole", whole
+    if len(whole) > LONGEST_ENTRY:
+        return
     bold = _BOLD.match(entry)
     if bold:
         yield "bold", bare(bold["name"]).rstrip(":： ")

@@ -31,6 +31,9 @@ _COUNT = re.compile(r"\s*[(（]\s*(?:\d+|all|in total)\b[^()（）]{0,30}[)）]\
 _ET_CETERA = re.compile(
     r"\W*(?:etc|and so on|and others|and more|usw|и т\.\s?д|等等?|など|others)?\W*", re.IGNORECASE
 )
+TAIL = 100
+"""Characters in which an ending is looked for: over a whole reply, runs of blanks would cost their square."""
+
 LONGEST_PAIR = 1_000
 """Characters of a piece that is searched for a conjunction: two names are not longer."""
 
@@ -186,8 +189,13 @@ def _one_is_tiny(parts: Sequence[str], language: str) -> bool:
 
 
 def _named(text: str, known: Known) -> bool:
-    plain = _ENDING.sub("", bare(text))
+    plain = _without_tail(_ENDING, bare(text))
     return known(bare(plain)) or any(known(bare(plain[m.end() :])) for m in _LEAD_VERB.finditer(plain))
+
+
+def _without_tail(pattern: re.Pattern[str], text: str) -> str:
+    """Cut what a pattern finds at the end of a text."""
+    return text[:-TAIL] + pattern.sub("", text[-TAIL:])
 
 
 def _trimmed(piece: str, language: str, known: Known) -> str:
@@ -195,7 +203,7 @@ def _trimmed(piece: str, language: str, known: Known) -> str:
     if known(bare(piece)):
         return piece
     for pattern in (_COUNT, _ENDING, _COUNT):
-        shorter = pattern.sub("", piece).strip()
+        shorter = _without_tail(pattern, piece).strip()
         if shorter:
             piece = shorter
     return opens(language).sub("", piece).strip() if not known(bare(piece)) else piece

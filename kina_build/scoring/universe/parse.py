@@ -58,6 +58,11 @@ class ListReading:
     """Names found in an entry only before or inside its gloss."""
 
 
+LONGEST_SIGNS = 100
+_SIGNS = re.compile(r"[^\w\n]{200,}")
+"""Signs and blanks in a row that no list holds: what looks for endings would walk them again and again."""
+
+
 def parse_names(response: str, language: str | None = None, known: Collection[str] = ()) -> list[str]:
     """List the names of a reply, as read_list does."""
     return list(read_list(response, language, known).names)
@@ -79,6 +84,7 @@ def read_list(response: str, language: str | None = None, known: Collection[str]
         return _reading(literal, "literal", lambda name: ("whole", bare(name)))
     if not re.search(r"\w", text):
         return ListReading((), "empty")
+    text = _SIGNS.sub(lambda run: run[0][:LONGEST_SIGNS], text)
     if _NONE.fullmatch(text) and not is_known(bare(text)):
         return ListReading((), "empty", "none")
     block = _blocks(text, is_known)
