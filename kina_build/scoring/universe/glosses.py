@@ -36,8 +36,11 @@ def readings(entry: str) -> Iterator[tuple[str, str]]:
     """Yield (rule, reading) of an entry, the whole of it first."""
     whole = bare(entry.replace("**", "").replace("__", ""))
     yield "whole", whole
-    if len(whole) > LONGEST_ENTRY:
-        return
+    if len(whole) <= LONGEST_ENTRY:
+        yield from _explained(entry, whole)
+
+
+def _explained(entry: str, whole: str) -> Iterator[tuple[str, str]]:
     bold = _BOLD.match(entry)
     if bold:
         yield "bold", bare(bold["name"]).rstrip(":： ")
