@@ -18,8 +18,9 @@ import httpx
 
 from kina_build.items.model import Item, Option
 from review.assignment import assign_reviewers
+from review.deskmap import pull, push
 from review.labelling import labelling_config, review_task
-from review.labelstudio import DeskServer, pull, push
+from review.labelstudio import DeskServer
 from review.records import Assignment, Reviewer
 
 OPTIONS = tuple(Option(key=key, answer=f"answer {key}") for key in "ABCD")

@@ -70,9 +70,12 @@ TRIALS = (
     Trial(
         "review settle --reviews reviews.jsonl --bar 14 --currency USD --ledger new.db --decisions new.jsonl "
         "--contests new2.jsonl --awards new.csv",
-        secret=("new.db", "new.db.payees.json", "new2.jsonl.manifest.json"),
+        secret=("new.db", "new.db.key", "new.db.mark", "new.db.payees.json", "new2.jsonl.manifest.json"),
     ),
-    Trial("review pay plan --ledger ledger.db -o new.csv", secret=("ledger.db", "new.csv.manifest.json")),
+    Trial(
+        "review pay plan --ledger ledger.db -o new.csv",
+        secret=("ledger.db", "ledger.db.mark", "new.csv.manifest.json"),
+    ),
     Trial("review statement --ledger ledger.db -o statements"),
     Trial("review agreement reviews.jsonl -o new.json"),
     Trial(

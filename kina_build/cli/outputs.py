@@ -127,10 +127,12 @@ def _check_kinds(places: Places) -> None:
 
 
 def _check_owned(places: Places, is_ours: Callable[[Path], bool] | None) -> None:
+    from kina_build.manifest import sidecar
+
     outputs = [*places.files, *places.folders]
     for path in outputs:
-        known = _holds_nothing(path) or _is_owned(path, outputs) or (is_ours is not None and is_ours(path))
-        if not known:
+        known = _holds_nothing(path) or _is_owned(path, outputs)
+        if not (known or (is_ours is not None and not sidecar(path).exists() and is_ours(path))):
             raise UsageError(
                 f"{path}: exists and was not written by kina (or has been changed since)",
                 hint="--overwrite replaces it",

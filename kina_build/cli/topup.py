@@ -56,10 +56,10 @@ def top_up(
     decided = read_decisions(decisions)
     kinds = [decided.get(item_id, "undecided") for item_id in document.item_ids]
     kept = kinds.count("accept") + (0 if accepted_only else kinds.count("undecided"))
-    run.console.say(f"{kept} of {len(kinds)} items stay, {len(kinds) - kept} places are refilled")
     size = sum(part.k for part in document.domains)
     wanted = Wanted(size, document.conflict_mode, improve, allow_shortfall, seed, engine, memory, output)
     run_selection(run, "top-up", files, wanted)
+    run.console.say(f"{kept} of {len(kinds)} items stay, {len(kinds) - kept} places are refilled")
 
 
 def register(app: typer.Typer) -> None:

@@ -25,7 +25,7 @@ from kina_build.release import standalone
 pytestmark = [pytest.mark.xdist_group("flow"), pytest.mark.timeout(900)]
 
 MADE = [step for step in STEPS if step.makes]
-SECRET = {"ledger.db", "ledger.db.payees.json"}
+SECRET = {"ledger.db", "ledger.db.key", "ledger.db.mark", "ledger.db.payees.json"}
 """Payees are known to the ledger by a hash with a key of its own, so that no two ledgers are equal."""
 LEDGER_HEAD = re.compile(rb"ledger-head:\d+:[0-9a-f]{64}")
 

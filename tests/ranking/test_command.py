@@ -126,6 +126,8 @@ def test_the_26_models_of_mmlu_pro(kina, shared):
         folder / "answers.jsonl",
         "--items",
         folder / "items.jsonl",
+        "--letters-of",
+        folder / "items.jsonl",
         "--samples",
         "500",
         "--json",

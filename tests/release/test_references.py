@@ -9,7 +9,7 @@ import pytest
 from kina_build.items.mentions import find_mention
 from kina_build.items.model import LETTERS, Item
 from kina_build.items.wordings import PINNED
-from kina_build.release.letters import assign_letters
+from kina_build.release.letters import Lettering, letter_items
 from kina_build.release.references import find_doubt, find_last_texts
 
 MakeItem = Callable[..., Item]
@@ -72,20 +72,24 @@ semua orang Indonesia|всегда|všechno nejlepší|the last emperor|the othe
 )
 
 
+def lettered(item: Item, seed: int, last: frozenset[str] = frozenset()) -> Lettering:
+    return letter_items([item], seed=seed, secret=str(seed), last=last)[0]
+
+
 @pytest.mark.parametrize("text", MENTIONS + PLACES)
 def test_options_that_may_speak_of_others_keep_the_order_or_are_renamed(
     text: str, make_item: MakeItem
 ) -> None:
     item = make_item("q", "Which of these fits?", [*PLAIN, text], "B")
     assert find_doubt(item), text
-    assert all(assign_letters(item, seed=seed).item == item for seed in range(6))
+    assert all(lettered(item, seed).item == item for seed in range(6))
 
 
 @pytest.mark.parametrize("text", TOGETHER)
 def test_all_and_none_of_the_above_stay_last(text: str, make_item: MakeItem) -> None:
     assert PINNED.fullmatch(text), text
     item = make_item("q", "Which of these fits?", [*PLAIN, text], "B")
-    orders = {tuple(o.answer for o in assign_letters(item, seed=seed).item.options) for seed in range(12)}
+    orders = {tuple(o.answer for o in lettered(item, seed).item.options) for seed in range(12)}
     assert {order[-1] for order in orders} == {text}
     assert len(orders) > 1, "the others are drawn"
 
@@ -95,7 +99,7 @@ def test_ordinary_options_are_drawn(text: str, make_item: MakeItem) -> None:
     item = make_item("q", "Which of these fits?", [*PLAIN, text], "B")
     assert find_doubt(item) == "", find_doubt(item)
     assert not PINNED.fullmatch(text)
-    assert len({assign_letters(item, seed=seed).item.options[3].answer for seed in range(40)}) > 1
+    assert len({lettered(item, seed).item.options[3].answer for seed in range(40)}) > 1
 
 
 def test_all_of_the_above_in_the_middle_means_the_ones_above(make_item: MakeItem) -> None:
@@ -149,7 +153,7 @@ def test_an_explanation_names_the_key_after_the_draw(wording: str, key: str, mak
     text = "Look at the plate. " + wording
     item = make_item("q", "Which of these fits?", options, key, explanation=text.format(key))
     for seed in range(6):
-        made = assign_letters(item, seed=seed).item
+        made = lettered(item, seed).item
         assert made.explanation == text.format(made.correct_answer)
         assert made.correct_text == item.correct_text
 
@@ -180,4 +184,4 @@ def test_a_text_that_stands_last_all_over_the_pool_stays_last(make_item: MakeIte
     assert find_last_texts(items) == {"It depends"}
     assert find_last_texts(items[:5]) == frozenset()
     last = find_last_texts(items)
-    assert all(assign_letters(i, seed=2, last=last).item.options[2].answer == "It depends" for i in items)
+    assert all(lettered(i, 2, last).item.options[2].answer == "It depends" for i in items)

@@ -98,7 +98,7 @@ def test_a_worksheet_says_when_it_was_handed_in_whatever_a_spreadsheet_made_of_i
     ann, bob, _ = collect_reviews(read_worksheets(tmp_path, later), SLOTS, SELF).results
     assert (ann.rationale, ann.submitted_at) == ("schön", datetime(2026, 3, 2, 12, tzinfo=UTC))
     assert bob.submitted_at == later
-    closed = screen([ann, bob], datetime(2026, 3, 2, 18, tzinfo=UTC))["q1", "1"]
+    closed = screen([ann, bob], lambda _: datetime(2026, 3, 2, 18, tzinfo=UTC))["q1", "1"]
     assert ([r.reviewer_id for r in closed.reviews], closed.absent) == (["ann"], {"bob": "late"})
 
 

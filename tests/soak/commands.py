@@ -81,11 +81,11 @@ certify selection.json --support support.npz --anchors anchors.jsonl --strata po
  budget.jsonl --conflicts duplicates.json --exclude duplicates.json -o out.json
 certify small.json --support levels.csv --anchors anchors.jsonl --exact
 export pool.jsonl --selection selection.json --decisions decisions.jsonl --duplicates duplicates.json -o out \
- --allow selection_reduced=review
+ --allow selection_reduced=review +support.npz +anchors.jsonl +budget.jsonl
 export pool.jsonl --duplicates duplicates.json --decisions decisions.jsonl --agreement agreement.json \
  --audit audited.csv --previous release -o out
 export pool.jsonl --selection selection.json --private test --previous private -o out --answers \
- out.answers.jsonl
+ out.answers.jsonl +support.npz +anchors.jsonl +budget.jsonl +duplicates.json
 diff release private
 verify release
 verify private --answers private.answers.jsonl

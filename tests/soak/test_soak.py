@@ -24,6 +24,8 @@ FOUND = {
     "check pool.jsonl --profile kina": "planted repeats",
     "contamination": "the second corpus is the pool",
     "review pay reconcile": "the provider's amounts are not the plan's",
+    "review ledger audit --ledger ledger.db +": "the findings were not settled",
+    "review ledger audit --ledger ledger.db --reviews reviews.csv": "other reviews were settled",
 }
 """Lines that end with 1 on undamaged files, and why that is right."""
 

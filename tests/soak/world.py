@@ -141,8 +141,8 @@ def _write_from_made() -> None:
     found = [{"item_id": item, "flawed": ("yes", "no")[n > 0], "flaw": "", "failed": ""}
              for n, item in enumerate(drawn)]  # fmt: skip
     write_rows(Path("drawn.csv"), found)
-    kept = {row["id"] for row in _lines("release/test.jsonl")}
-    write_rows(Path("released.jsonl"), [row for row in _lines("scores.jsonl") if row["item_id"] in kept])
+    line = "score --task multiple-choice --release release --responses bare.jsonl --allow-partial"
+    invoke([*line.split(), "--letters-of", "release", "-o", "released.jsonl"])
     Path("dataset/data").mkdir(parents=True)
     shutil.copy("raw.parquet", "dataset/data/test-00000-of-00001.parquet")
     for name, state in (("flying.db", "in_flight"), ("open.db", "cancelled")):
