@@ -78,7 +78,8 @@ def _given(words: list[str], place: int, way: str) -> Iterator[bytes | None]:
     elif way == "pipe":
         os.mkfifo("in.pipe")
         words[place] = "in.pipe"
-        threading.Thread(target=_feed, args=(raw,), daemon=True).start()
+        # the folder is left before a pipe that nobody reads is given up
+        threading.Thread(target=_feed, args=(Path("in.pipe").absolute(), raw), daemon=True).start()
         yield None
     elif way == "twice":
         words[place:place] = [words[place], *([words[place - 1]] if words[place - 1].startswith("-") else [])]
@@ -87,9 +88,10 @@ def _given(words: list[str], place: int, way: str) -> Iterator[bytes | None]:
         yield None
 
 
-def _feed(raw: bytes) -> None:
-    with contextlib.suppress(OSError):
-        Path("in.pipe").write_bytes(raw)
+def _feed(pipe: Path, raw: bytes) -> None:
+    # not to be created where the folder is gone already
+    with contextlib.suppress(OSError), open(os.open(pipe, os.O_WRONLY), "wb") as file:  # noqa: PTH123
+        file.write(raw)
 
 
 @pytest.mark.timeout(600)
