@@ -31,6 +31,7 @@ class _Loose(BaseModel):
 
 class _Selection(_Loose):
     item_ids: tuple[str, ...]
+    kind: str = ""
     seal: Any = None
     certificate: Any = None
     domains: Any = None
@@ -75,7 +76,9 @@ class Selected:
 
     item_ids: tuple[str, ...]
     document: Selection | None = None
-    """None: a list of ids of the user's own, without a certificate."""
+    """None: a list of ids of the user's own, or a sample, without a certificate."""
+    statement: str = ""
+    """What a sample says of itself."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,13 @@ def read_selection(path: Path) -> Selected:
     """
     from kina_build.selection.reading import read_selection as read_document_of
     from kina_build.selection.reading import seal
+    from kina_build.selection.sample import STATEMENT
 
     found = read_document(path, _Selection)
     if not found.item_ids:
         raise InputError(f"{path}: the selection is empty")
+    if found.kind == "sample" and found.seal is None and found.domains is None:
+        return Selected(found.item_ids, statement=STATEMENT)
     if found.seal is None and found.certificate is None and found.domains is None:
         return Selected(found.item_ids)
     document = read_document_of(path)
@@ -115,7 +121,8 @@ def selection_facts(selected: Selected, *, certified: bool) -> dict[str, Any]:
     """Return what a selection chose and, where it was checked, the guarantee of its method."""
     document = selected.document
     checked = document.certificate.guarantee.model_dump() if document and certified else None
-    return {"items": len(selected.item_ids), "guarantee": checked}
+    told = {"statement": selected.statement} if selected.statement else {}
+    return {"items": len(selected.item_ids), "guarantee": checked} | told
 
 
 def read_decisions(path: Path) -> list[Decision]:

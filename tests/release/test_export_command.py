@@ -495,3 +495,15 @@ def test_a_language_is_told_only_where_every_item_tells_it(kina: Kina, tmp_path:
         assert header.get("language") == croissant.get("inLanguage") == (["en"] if name == "all" else None)
         assert (croissant["creator"][0]["name"], croissant["url"]) == ("A. Author", "https://example.org/x")
         assert "author = {A. Author}" in (tmp_path / name / "README.md").read_text()
+
+
+def test_a_sample_is_released_and_says_that_it_has_no_certificate(kina: Kina, tmp_path: Path) -> None:
+    items = [item.model_copy(update={"field": "law"}) for item in spread(40)]
+    write_pool(tmp_path / "pool.jsonl", items)
+    drawn = kina("sample", "pool.jsonl", "-n", "12", "-o", "sample.json")
+    assert drawn.exit_code == 0, drawn.output
+    allowed = ("--allow", "key_position=few", "--allow", "length_cue=few")
+    done = kina("export", "pool.jsonl", "--selection", "sample.json", *allowed, "-o", "release")
+    assert done.exit_code == 0, done.output
+    assert "no certificate: a random sample" in Path("release/README.md").read_text(encoding="utf-8")
+    assert kina("verify", "release").exit_code == 0
