@@ -100,7 +100,7 @@ def is_json(path: Path) -> bool:
 def _is_json(text: str, suffix: str) -> bool:
     if suffix in JSON_SUFFIXES:
         return True
-    first = next(line for line in text.split("\n") if line.strip()).strip()
+    first = next((line for line in text.split("\n") if line.strip()), "").strip()
     # a header may begin with a bracket too, a whole object or the start of an array does not
     return first[:1] in "[{" and (suffix not in CSV_SUFFIXES or first[:2] in ('{"', "[{", "{", "["))
 

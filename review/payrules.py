@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-
-from pydantic import TypeAdapter
+from typing import cast, get_args
 
 from kina_build.errors import InputError, Refusal
 from kina_build.tables import read_typed
@@ -104,8 +103,14 @@ def build_pay_rule(
         base_minor=parse_pay(given.get("base") or numbers.base, currency, "--base"),
         bonus_minor=parse_pay(given.get("bonus") or numbers.bonus, currency, "--bonus"),
         bar=numbers.bar if bar is None else _parse_bar(bar),
-        tie=TypeAdapter(Tie).validate_python(given.get("tie") or numbers.tie),
+        tie=_tie(given.get("tie") or numbers.tie),
     )
+
+
+def _tie(word: str) -> Tie:
+    if word not in get_args(Tie):
+        raise InputError(f"tie {word!r} is not one of {', '.join(get_args(Tie))}")
+    return cast("Tie", word)
 
 
 def _parse_bar(text: str) -> Decimal:

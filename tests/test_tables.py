@@ -71,3 +71,8 @@ def test_any_text_survives_a_round_trip_but_formulas(names: list[str]) -> None:
 def test_formulas_are_neutralised(cell: str) -> None:
     assert neutral(cell) == "'" + cell
     assert neutral(-1) == -1
+
+
+def test_a_header_alone_is_a_table_without_rows(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"a\r\n")
+    assert read_table(tmp_path / "t.csv") == []

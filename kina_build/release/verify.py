@@ -167,10 +167,16 @@ def check_format(subject: Subject) -> Iterator[Fault]:
 
 def check_derived(subject: Subject) -> Iterator[Fault]:
     """Write card, Croissant, harness files and manifest anew, and compare byte for byte."""
+    from jinja2 import TemplateError
+
     record, rows = subject.past.record, {s: kept for s, kept in subject.past.rows.items() if kept}
     if record.format != FORMAT:
         return
-    expected = derived_files(record, rows, subject.folder)
+    try:
+        expected = derived_files(record, rows, subject.folder)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, TemplateError) as error:
+        yield Fault("", f"{RECORD}: what it states is of another shape, no card follows from it ({error!r})")
+        return
     for name, text in expected.items():
         if _bytes(subject.folder / name) != text.encode():
             yield Fault("", f"{name}: not what follows from the manifest and the rows ({record.made_with})")

@@ -507,3 +507,14 @@ def test_a_sample_is_released_and_says_that_it_has_no_certificate(kina: Kina, tm
     assert done.exit_code == 0, done.output
     assert "no certificate: a random sample" in Path("release/README.md").read_text(encoding="utf-8")
     assert kina("verify", "release").exit_code == 0
+
+
+def test_figures_of_another_shape_are_a_fault_of_the_release(kina: Kina, pool: Path) -> None:
+    assert kina("export", pool, "-o", "release").exit_code == 0
+    path = Path("release/release.json")
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record["figures"] = {"selection": {"unit": "many"}}
+    path.write_text(json.dumps(record), encoding="utf-8")
+    done = kina("verify", "release")
+    assert done.exit_code == 1
+    assert "a fault in kina itself" not in done.output
