@@ -87,16 +87,6 @@ def parse_table(text: str, source: Source, delimiter: str = "") -> list[Row]:
     return parse_csv(text, source.name, delimiter)
 
 
-def is_json(path: Path) -> bool:
-    """Tell whether a text file holds JSON rather than CSV.
-
-    Raises:
-        InputError: as read_text.
-    """
-    source = open_source(path)
-    return _is_json(decode(source), source.suffix)
-
-
 def _is_json(text: str, suffix: str) -> bool:
     if suffix in JSON_SUFFIXES:
         return True

@@ -14,6 +14,7 @@ from kina_build.cli import budget, options, sample
 from kina_build.cli.command import Run, command
 from kina_build.cli.selection_files import PROPORTIONAL, Files, describe_files, find_files
 from kina_build.cli.selection_options import (
+    AllowShortfall,
     Anchors,
     By,
     ConflictFile,
@@ -21,6 +22,7 @@ from kina_build.cli.selection_options import (
     DecisionFile,
     DomainBy,
     ExcludeFile,
+    Improve,
     KeepFile,
     Mode,
     MustFile,
@@ -53,12 +55,8 @@ def select(
     must: MustFile = None,
     exclude: ExcludeFile = None,
     decisions: DecisionFile = None,
-    improve: Annotated[
-        bool, typer.Option("--improve", help="Search on from the greedy set by swaps and restarts.")
-    ] = False,
-    allow_shortfall: Annotated[
-        bool, typer.Option("--allow-shortfall", help="Take the fullest set where quotas cannot be met.")
-    ] = False,
+    improve: Improve = False,
+    allow_shortfall: AllowShortfall = False,
     seed: options.Seed = 0,
     engine: options.Engine = None,
     memory: options.Memory = None,

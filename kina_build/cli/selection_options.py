@@ -73,3 +73,9 @@ KeepFile = Annotated[
     Path | None,
     typer.Option("--keep", help="The selection that was topped up, where `kina top-up` wrote this one."),
 ]
+Improve = Annotated[
+    bool, typer.Option("--improve", help="Search on from the greedy set by swaps and restarts.")
+]
+AllowShortfall = Annotated[
+    bool, typer.Option("--allow-shortfall", help="Take the fullest set where quotas cannot be met.")
+]

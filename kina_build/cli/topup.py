@@ -12,7 +12,7 @@ from kina_build.cli import options
 from kina_build.cli.command import Run, command
 from kina_build.cli.selection import Wanted, run_selection
 from kina_build.cli.selection_files import find_files
-from kina_build.cli.selection_options import Output
+from kina_build.cli.selection_options import AllowShortfall, Improve, Output
 
 
 def top_up(
@@ -24,12 +24,8 @@ def top_up(
         bool,
         typer.Option("--accepted-only", help="Refill with accepted items, not with undecided ones."),
     ] = False,
-    improve: Annotated[
-        bool, typer.Option("--improve", help="Search on from the greedy set by swaps and restarts.")
-    ] = False,
-    allow_shortfall: Annotated[
-        bool, typer.Option("--allow-shortfall", help="Take the fullest set where quotas cannot be met.")
-    ] = False,
+    improve: Improve = False,
+    allow_shortfall: AllowShortfall = False,
     seed: options.Seed = 0,
     engine: options.Engine = None,
     memory: options.Memory = None,
