@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.jsonl import decode, describe, parse_objects, writing
+from kina_build.rows.columns import check_rows, reading_columns
 from kina_build.rows.kinds import name_form
 from kina_build.rows.source import Source, each, limits, open_source
 
@@ -104,16 +105,13 @@ def _json_rows(text: str, source: Source) -> list[Row]:
 
 
 def _parquet_rows(source: Source) -> list[Row]:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        table = pq.read_table(io.BytesIO(source.data))
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise InputError(f"{source.name}: not a readable Parquet file ({error})") from None
-    return [
-        Row(number, _present(values), source.name) for number, values in enumerate(table.to_pylist(), start=1)
-    ]
+    with reading_columns(source.name, "Parquet"):
+        file = pq.ParquetFile(io.BytesIO(source.data))
+        check_rows(file.metadata.num_rows, source.name)
+        rows = file.read().to_pylist()
+    return [Row(number, _present(values), source.name) for number, values in enumerate(rows, start=1)]
 
 
 def _present(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import datetime as dt
 import io
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ from typing import Any
 from kina_build.errors import InputError
 from kina_build.items.rawfile import RawFile, RawRow
 from kina_build.items.reject import Reject, RowRefused
+from kina_build.rows.columns import check_rows, reading_columns
 
 DATA_SUFFIXES = (".parquet", ".arrow", ".jsonl", ".ndjson", ".json", ".csv", ".tsv")
-MOST_ROWS = 20_000_000
-"""Rows of one file read at once: each takes a kilobyte or more as an item."""
 BOOKKEEPING = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"}
 """Files of a dataset folder that hold no rows."""
 
@@ -64,42 +62,6 @@ def read_arrow(raw: bytes, name: str) -> RawFile:
         return _to_raw(opener(pa.BufferReader(raw)).read_all(), name, "arrow")
 
 
-@contextmanager
-def reading_columns(name: str, kind: str) -> Iterator[None]:
-    """Turn what pyarrow raises on a damaged or odd file into one line.
-
-    Raises:
-        InputError: the file is damaged, of another kind, too large, or holds values out of all ranges.
-    """
-    import pyarrow as pa
-
-    try:
-        yield
-    except MemoryError:
-        raise InputError(
-            f"{name}: says to hold more than this machine's memory", hint="give its rows in several files"
-        ) from None
-    except (pa.ArrowException, OSError, ValueError, ArithmeticError, LookupError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise InputError(
-                f"{name}: no such file", hint="check the path and the folder you are in"
-            ) from None
-        raise InputError(f"{name}: not a readable {kind} file: {_first_line(error)}") from None
-
-
-def check_rows(rows: int, name: str) -> None:
-    """Refuse a file that says to hold more rows than can be read at once: a few bytes can say so.
-
-    Raises:
-        InputError: it does.
-    """
-    if rows > MOST_ROWS:
-        raise InputError(
-            f"{name}: says to hold {rows:,} rows; at most {MOST_ROWS:,} are read at once",
-            hint="give its rows in several files",
-        )
-
-
 def _to_raw(table: Any, name: str, kind: str) -> RawFile:
     columns = list(table.column_names)
     if len(set(columns)) < len(columns):
@@ -143,7 +105,3 @@ def _walk(folder: Path) -> Iterator[Path]:
         hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
         if path.is_file() and not hidden:
             yield path
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from kina_build.errors import InputError
-from kina_build.items.arrowrows import check_rows, reading_columns
 from kina_build.items.model import Item
 from kina_build.jsonl import describe, writing
 from kina_build.release.names import parquet_file, rows_file
 from kina_build.release.rows import Row, to_kina
+from kina_build.rows.columns import check_rows, reading_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

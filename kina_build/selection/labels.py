@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.items.arrowrows import reading_columns
+from kina_build.rows.columns import reading_columns
 from kina_build.support.ids import Encoded, Ids, Indices, encode_ids, position_of
 from kina_build.tables import read_table
 
