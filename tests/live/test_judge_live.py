@@ -128,7 +128,7 @@ def test_a_killed_judge_is_resumed_without_repeating_a_call(model_server: str, f
     assert matrix.levels.shape == (ITEMS, len(TOPICS))
 
     (folder / "support.npz.manifest.json").unlink()
-    again, said = support(folder, model_server).communicate(timeout=600)
+    again, said = support(folder, model_server, "--overwrite").communicate(timeout=600)
     assert json.loads(again) | {"reused": {}} == report | {"reused": {}}
     assert "0 calls made now" in said
     assert logged(log) == after
