@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import functools
 import inspect
@@ -9,7 +10,7 @@ import sys
 import traceback
 import typing
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,7 @@ from kina_build.errors import KinaError, UsageError
 if TYPE_CHECKING:
     from kina_build.config import EngineRules, Settings
     from kina_build.manifest import Job
+    from kina_build.options import Spec
 
 Show = Callable[[dict[str, Any], Console], None]
 """Print a report for people: the same dictionary that --json prints."""
@@ -72,6 +74,57 @@ class Run:
         settings = load_settings(self.config)
         set_limits(settings.intake)
         return settings
+
+    def section(self, options: Any, name: str) -> Any:
+        """Return one section of the settings, over which the options that were given win.
+
+        Args:
+            options: an operation's Options, some of which are declared as settings.
+            name: the section's name in kina.toml.
+
+        Raises:
+            ConfigError: the settings, or what was given, are not sound.
+        """
+        from kina_build.config import check_section
+        from kina_build.options import overridden
+
+        rules = getattr(self.settings, name)
+        return check_section(type(rules), rules.model_dump() | overridden(options, name), "options")
+
+    def start(
+        self,
+        command: str,
+        options: Any,
+        *,
+        show: Show,
+        params: Mapping[str, Any] | None = None,
+        is_ours: Callable[[Path], bool] | None = None,
+    ) -> Stage:
+        """Start a stage whose options say themselves what it reads, writes and is shaped by.
+
+        Args:
+            command: its name, for the manifest.
+            options: the operation's Options.
+            show: prints the report for people.
+            params: what shapes the outputs beside the options: resolved settings.
+            is_ours: tells by its content whether an output is ours, where no manifest does.
+
+        Raises:
+            UsageError: as stage.
+        """
+        from kina_build.options import Role, parameters, paths
+
+        folders = paths(options, Role.folder)
+        return self.stage(
+            command,
+            inputs=paths(options, Role.input),
+            outputs=paths(options, Role.output, Role.folder),
+            params=parameters(options) | dict(params or {}),
+            show=show,
+            folders=folders,
+            is_ours=is_ours,
+            kept=paths(options, Role.kept),
+        )
 
     def engine_rules(self, kind: str | None, memory_mb: int | None = None) -> EngineRules:
         """Return the settings of the engine, with what --engine and --memory say."""
@@ -182,9 +235,9 @@ def command(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function as a command of an app.
 
-    The function's first parameter is the Run; the common options (--config, --json, -q,
-    -v, --force, --overwrite) are added behind its own. Its docstring is the help, to which the
-    example is appended.
+    The function's first parameter is the Run, its second the operation's Options (a dataclass declared
+    with `kina_build.options`); the common options (--config, --json, -q, -v, --force, --overwrite) are
+    added behind them. Its docstring is the help, to which the example is appended.
 
     Args:
         app: the Typer app.
@@ -193,9 +246,10 @@ def command(
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        signature = inspect.signature(function, eval_str=True)
-        own = [_take_all(parameter) for parameter in list(signature.parameters.values())[1:]]
-        single = {p.name for p in signature.parameters.values() if _names_one_file(p)}
+        kind = _options_of(function)
+        declared = _declared(kind) if kind else _parameters(function)
+        own = [_take_all(parameter) for parameter in declared]
+        single = {p.name for p in declared if _names_one_file(p)}
         common = [
             inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
             for key, (annotation, default) in COMMON.items()
@@ -206,7 +260,7 @@ def command(
             given = {key: arguments.pop(key) for key in COMMON}
             console = Console(json=given["json"], quiet=given["quiet"], verbose=given["verbose"])
             run = Run(console, given["config"], given["force"], given["overwrite"])
-            with_errors_shown(console, lambda: _call(function, run, arguments, single))
+            with_errors_shown(console, lambda: _call(function, run, arguments, single, kind))
 
         keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
         call.__signature__ = inspect.Signature([*keyword, *common])  # type: ignore[attr-defined]
@@ -219,12 +273,81 @@ def command(
 
 
 def _call(
-    function: Callable[..., None], run: Run, arguments: Mapping[str, Any], single: Container[str]
+    function: Callable[..., None],
+    run: Run,
+    arguments: Mapping[str, Any],
+    single: Container[str],
+    kind: type | None,
 ) -> None:
     from kina_build.rows.source import reading
 
     with reading():
-        function(run, **{name: _given_once(name, value, single) for name, value in arguments.items()})
+        given = {name: _given_once(name, value, single) for name, value in arguments.items()}
+        if kind is None:
+            function(run, **given)
+        else:
+            function(run, kind(**_without_nothing(kind, given)))
+
+
+def _without_nothing(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Make tuples of typer's lists; an option that may be repeated and was not given keeps its default."""
+    empty = {one.name for one in dataclasses.fields(kind) if one.default == ()}
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in given.items()
+        if value is not None or name not in empty
+    }
+
+
+def _parameters(function: Callable[..., None]) -> list[inspect.Parameter]:
+    return list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+
+
+def _options_of(function: Callable[..., None]) -> type | None:
+    """Return the Options class that a command takes as its second parameter, if it does."""
+    own = _parameters(function)
+    kind = own[0].annotation if len(own) == 1 else None
+    return kind if isinstance(kind, type) and is_dataclass(kind) else None
+
+
+def _declared(kind: type) -> list[inspect.Parameter]:
+    """Turn the fields of an Options class into parameters that typer reads."""
+    from kina_build.options import specs
+
+    found = []
+    for one, annotation, spec in specs(kind):
+        default = inspect.Parameter.empty if one.default is MISSING else one.default
+        if default == ():
+            default = None
+        found.append(
+            inspect.Parameter(
+                one.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=default,
+                annotation=Annotated[_typer_type(annotation, default), _typer_info(one.name, spec)],
+            )
+        )
+    return found
+
+
+def _typer_type(annotation: Any, default: Any) -> Any:
+    """A tuple of any length is a list to typer, and nothing where it may be left out."""
+    if typing.get_origin(annotation) is not tuple:
+        return annotation
+    many: Any = list[typing.get_args(annotation)[0]]  # type: ignore[misc]
+    return many if default is inspect.Parameter.empty else many | None
+
+
+def _typer_info(name: str, spec: Spec) -> Any:
+    bounds = {"min": spec.min, "max": spec.max, "metavar": spec.metavar, "help": spec.help}
+    if spec.positional:
+        return typer.Argument(**bounds)
+    long = (
+        []
+        if any(given.startswith("--") for given in spec.names)
+        else [f"--{name.strip('_').replace('_', '-')}"]
+    )
+    return typer.Option(*long, *spec.names, **bounds)
 
 
 def _names_one_file(parameter: inspect.Parameter) -> bool:
