@@ -339,7 +339,12 @@ def _typer_type(annotation: Any, default: Any) -> Any:
 
 
 def _typer_info(name: str, spec: Spec) -> Any:
-    bounds = {"min": spec.min, "max": spec.max, "metavar": spec.metavar, "help": spec.help}
+    bounds: dict[str, Any] = {
+        "min": spec.min,
+        "max": spec.max,
+        "metavar": spec.metavar,
+        "help": spec.help,
+    }
     if spec.positional:
         return typer.Argument(**bounds)
     long = (
