@@ -32,7 +32,7 @@ Show = Callable[[dict[str, Any], Console], None]
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 """Errors of a disk that takes no more."""
 
-OWN = {"kina_build", "review"}
+OWN = {"kina_build", "kina_review"}
 """Our packages: one of these that cannot be imported is a fault in kina itself."""
 DISTRIBUTIONS = {
     "faiss": "faiss-cpu",

@@ -61,9 +61,9 @@ def assign(
     """
     from kina_build.items.pool import read_pool
     from kina_build.jsonl import read_records, write_records
-    from review.assignment import assign_reviewers
-    from review.intake import read_reviewers, read_reviews
-    from review.records import Assignment
+    from kina_review.assignment import assign_reviewers
+    from kina_review.intake import read_reviewers, read_reviews
+    from kina_review.records import Assignment
 
     cap = review_rules(run.settings).open_cap if open_cap is None else open_cap
     params = {
@@ -153,9 +153,9 @@ def graders(
     """
     from kina_build.jsonl import read_records, write_records
     from kina_build.tables import read_typed
-    from review.grading_plan import Appeal, plan_appeals, plan_grading
-    from review.intake import read_reviewers, read_reviews
-    from review.records import Assignment
+    from kina_review.grading_plan import Appeal, plan_appeals, plan_grading
+    from kina_review.intake import read_reviewers, read_reviews
+    from kina_review.records import Assignment
 
     if (appeals is None) != (earlier is None) or (until is not None and appeals is None):
         raise UsageError("--appeals and --earlier go together, and --until with them")
@@ -192,7 +192,7 @@ def handbook(
 ) -> None:
     """Write the reviewers' handbook from the rubric and the pay rules."""
     from kina_build.jsonl import write_text
-    from review.handbook import show_handbook, write_handbook
+    from kina_review.handbook import show_handbook, write_handbook
 
     rules = review_rules(run.settings)
     stage = run.stage(
@@ -212,8 +212,8 @@ def handbook(
 def status(run: Run, assignments: Assignments, reviews: ReviewsFile = None) -> None:
     """Show who has done how much, and which items wait for a review."""
     from kina_build.jsonl import read_records
-    from review.intake import read_reviews
-    from review.records import Assignment
+    from kina_review.intake import read_reviews
+    from kina_review.records import Assignment
 
     slots = read_records(assignments, Assignment)
     states = {
@@ -259,7 +259,7 @@ def need_instant(text: str, option: str) -> datetime:
     Raises:
         UsageError: it is none.
     """
-    from review.instants import check_instant
+    from kina_review.instants import check_instant
 
     try:
         moment = datetime.fromisoformat(str(check_instant(text)))

@@ -16,7 +16,7 @@ from kina_build.errors import UsageError
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from review.records import Audit
+    from kina_review.records import Audit
 
 SEED_VARIABLE = "KINA_AUDIT_SEED"
 
@@ -44,8 +44,8 @@ def commit(run: Run, *, seed_file: SeedFile = None, items: Items = None, rate: R
 
     With --items it covers the audit's rate, the items of the batch and the rule of the draw too.
     """
-    from review.audit import commit as commit_to
-    from review.audit import commit_all
+    from kina_review.audit import commit as commit_to
+    from kina_review.audit import commit_all
 
     seed = _seed(seed_file)
     if items is None and rate is not None:
@@ -71,12 +71,12 @@ def draw(
     `kina review settle` refuses findings on items that were not drawn.
     """
     from kina_build.jsonl import read_records, write_document
-    from review.audit import COVERS_ALL, approved_items, check_first
-    from review.audit import draw as draw_items
-    from review.draws import register_draw
-    from review.payees import book_path
-    from review.records import Decision
-    from review.seal import key_path, mark_path
+    from kina_review.audit import COVERS_ALL, approved_items, check_first
+    from kina_review.audit import draw as draw_items
+    from kina_review.draws import register_draw
+    from kina_review.payees import book_path
+    from kina_review.records import Decision
+    from kina_review.seal import key_path, mark_path
 
     share = _share(run, rate)
     kept = [of(ledger) for of in (Path, book_path, key_path, mark_path)] if ledger else []
@@ -109,7 +109,7 @@ def _drawn_before(output: Path) -> list[Audit]:
     from kina_build.errors import InputError
     from kina_build.jsonl import read_document
     from kina_build.manifest import Manifest
-    from review.records import Audit
+    from kina_review.records import Audit
 
     found = []
     for path in sorted(output.parent.glob("*.manifest.json")):
@@ -156,11 +156,11 @@ def assess(run: Run, *, draw: Draw, findings: Findings, reviews: Reviews) -> Non
     from dataclasses import asdict
 
     from kina_build.jsonl import read_document
-    from review.audit import check_findings, flaw_rate
-    from review.intake import read_findings, read_reviews
-    from review.records import Audit
-    from review.screening import screen
-    from review.strikes import judge_all
+    from kina_review.audit import check_findings, flaw_rate
+    from kina_review.intake import read_findings, read_reviews
+    from kina_review.records import Audit
+    from kina_review.screening import screen
+    from kina_review.strikes import judge_all
 
     numbers = review_rules(run.settings)
     found = read_findings(findings).records

@@ -16,7 +16,7 @@ from kina_build.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from review.instants import DateForm
+    from kina_review.instants import DateForm
 
 
 def import_reviews(
@@ -74,8 +74,8 @@ def import_reviews(
     this is for what must be stated: local dates, a decimal comma, other names of columns.
     """
     from kina_build.jsonl import write_records
-    from review.intake import read_reviews
-    from review.tableforms import TableForm
+    from kina_review.intake import read_reviews
+    from kina_review.tableforms import TableForm
 
     if delimiter is not None and len(delimiter) != 1:
         raise UsageError("--delimiter is one character")
@@ -137,7 +137,7 @@ def _columns(pairs: Sequence[str]) -> Mapping[str, str]:
 
 
 def _date_form(dates: str | None, zone: str | None) -> DateForm | None:
-    from review.instants import DateForm, find_zone
+    from kina_review.instants import DateForm, find_zone
 
     if dates is None and zone is None:
         return None

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kina_build.config import Settings
-    from review.rubric import ReviewRules
+    from kina_review.rubric import ReviewRules
 
 
 def review_rules(settings: Settings) -> ReviewRules:
@@ -18,7 +18,7 @@ def review_rules(settings: Settings) -> ReviewRules:
         ConfigError: unknown key or bad value.
     """
     from kina_build.config import CONFIG_NAME, check_section
-    from review.rubric import ReviewPage
+    from kina_review.rubric import ReviewPage
 
     return check_section(ReviewPage, {"review": settings.review}, CONFIG_NAME).review
 

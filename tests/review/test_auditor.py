@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from review.auditor import Files, audit
-from review.ledger import Ledger, create_ledger
-from review.payees import PayeeBook
-from review.payments import adjust, move_batch, plan_into
-from review.posting import draft_lines
-from review.records import Finding, Flaw, LedgerEntry, Review, Step
+from kina_review.auditor import Files, audit
+from kina_review.ledger import Ledger, create_ledger
+from kina_review.payees import PayeeBook
+from kina_review.payments import adjust, move_batch, plan_into
+from kina_review.posting import draft_lines
+from kina_review.records import Finding, Flaw, LedgerEntry, Review, Step
 from tests.review.stories import review, rule, settled
 
 BOOK = PayeeBook(key="00" * 32)
