@@ -17,10 +17,10 @@ from pathlib import Path
 import httpx
 
 from kina_build.items.model import Item, Option
-from kina_review.assignment import assign_reviewers
-from kina_review.deskmap import pull, push
-from kina_review.labelling import labelling_config, review_task
-from kina_review.labelstudio import DeskServer
+from kina_review.desk.assignment import assign_reviewers
+from kina_review.desk.deskmap import pull, push
+from kina_review.desk.labelling import labelling_config, review_task
+from kina_review.desk.labelstudio import DeskServer
 from kina_review.records import Assignment, Reviewer
 
 OPTIONS = tuple(Option(key=key, answer=f"answer {key}") for key in "ABCD")

@@ -26,10 +26,10 @@ from kina_build.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kina_review.batch import Batch
     from kina_review.records import Decision, Finding, LedgerEntry, PayRule
     from kina_review.rubric import ReviewRules
-    from kina_review.tournament import Settlement, Terms
+    from kina_review.tournament.batch import Batch
+    from kina_review.tournament.settlement import Settlement, Terms
 
 BatchFile = Annotated[
     Path | None,
@@ -135,7 +135,7 @@ def settle(
     holds all of these options once.
     Without a deadline a contest that lacks a review or a score stays open.
     """
-    from kina_review.batch import Batch, merge, read_batch
+    from kina_review.tournament.batch import Batch, merge, read_batch
 
     told = {name: value for name, value in locals().items() if name in Batch.model_fields}
     order = merge(read_batch(batch) if batch else Batch(), told, str(batch))
@@ -145,10 +145,12 @@ def settle(
 
 
 def _settle(run: Run, order: Batch, batch: Path | None, allowed: str, *, dry_run: bool) -> None:
-    from kina_review import intake, posting, tournament
-    from kina_review.decisions import decide_items
-    from kina_review.payees import book_path
-    from kina_review.seal import key_path, mark_path
+    from kina_review import intake
+    from kina_review.pay import posting
+    from kina_review.pay.payees import book_path
+    from kina_review.pay.seal import key_path, mark_path
+    from kina_review.tournament import settlement as tournament
+    from kina_review.tournament.decisions import decide_items
 
     reviews, scores, findings, ledger = order.reviews, order.scores, order.findings, order.ledger
     given = {key: getattr(order, key) for key in ("base", "bonus", "currency", "bar", "tie")}
@@ -209,8 +211,8 @@ def _settle(run: Run, order: Batch, batch: Path | None, allowed: str, *, dry_run
 def _check_draw(draw: Path | None, ledger: Path | None, findings: Sequence[Finding]) -> list[str]:
     """Hold findings against the draw given and those of the ledger; return the items that none shows."""
     from kina_build.jsonl import read_document
-    from kina_review.draws import read_draws, undrawn
-    from kina_review.ledger import open_ledger
+    from kina_review.pay.audit import read_draws, undrawn
+    from kina_review.pay.ledger import open_ledger
     from kina_review.records import Audit
 
     draws = [read_document(draw, Audit)] if draw else []
@@ -223,7 +225,7 @@ def _check_draw(draw: Path | None, ledger: Path | None, findings: Sequence[Findi
 def _pay_rules(
     path: Path | None, version: str, given: Mapping[str, str | None], numbers: ReviewRules
 ) -> Sequence[PayRule]:
-    from kina_review import payrules
+    from kina_review.tournament import payrules
 
     if path:
         clash = [f"--{name}" for name, value in given.items() if value is not None]
@@ -237,7 +239,7 @@ def _terms(
     rules: Sequence[PayRule], seed: int, deadline: str | None, penalty: str | None, numbers: ReviewRules
 ) -> Terms:
     from kina_review.money import parse_pay
-    from kina_review.tournament import Terms
+    from kina_review.tournament.settlement import Terms
 
     currency = rules[0].currency
     return Terms(
@@ -250,7 +252,7 @@ def _terms(
 
 
 def _post(path: Path | None, settlement: Settlement, dry_run: bool, allowed: str) -> dict[str, Any]:
-    from kina_review import posting
+    from kina_review.pay import posting
 
     if path is None:
         return {"posted": None, "ledger_head": None}
@@ -322,7 +324,7 @@ def _write(
 
 def _show_settlement(report: dict[str, Any], console: Console) -> None:
     from kina_review.money import format_amount
-    from kina_review.statements import SENTENCES
+    from kina_review.pay.statements import SENTENCES
 
     totals = report["totals"]
     currency = totals["currency"]

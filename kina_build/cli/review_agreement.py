@@ -16,7 +16,7 @@ from kina_build.cli.review_page import review_rules
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kina_review.agreement import Coefficient
+    from kina_review.desk.agreement import Coefficient
     from kina_review.records import Review
 
 
@@ -52,8 +52,8 @@ def agreement(
 
     from kina_build.jsonl import write_document
     from kina_build.tables import read_table
+    from kina_review.desk.profiles import profile_reviewers
     from kina_review.intake import read_reviews
-    from kina_review.profiles import profile_reviewers
 
     table = read_reviews(reviews)
     rows = [review for review in table.records if _is_own(review)]
@@ -79,7 +79,7 @@ def _is_own(review: Review) -> bool:
 def _coefficients(
     rows: Sequence[Review], ratings: Mapping[tuple[str, str], Mapping[str, Any]], seed: int
 ) -> dict[str, Coefficient]:
-    from kina_review.agreement import cohen_kappa, gwet_ac1, krippendorff_alpha
+    from kina_review.desk.agreement import cohen_kappa, gwet_ac1, krippendorff_alpha
     from kina_review.rubric import CRITERION_NAMES
 
     verdicts: dict[str, list[str | float]] = defaultdict(list)

@@ -61,7 +61,7 @@ def assign(
     """
     from kina_build.items.pool import read_pool
     from kina_build.jsonl import read_records, write_records
-    from kina_review.assignment import assign_reviewers
+    from kina_review.desk.assignment import assign_reviewers
     from kina_review.intake import read_reviewers, read_reviews
     from kina_review.records import Assignment
 
@@ -153,7 +153,7 @@ def graders(
     """
     from kina_build.jsonl import read_records, write_records
     from kina_build.tables import read_typed
-    from kina_review.grading_plan import Appeal, plan_appeals, plan_grading
+    from kina_review.desk.grading_plan import Appeal, plan_appeals, plan_grading
     from kina_review.intake import read_reviewers, read_reviews
     from kina_review.records import Assignment
 

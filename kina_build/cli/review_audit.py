@@ -44,8 +44,8 @@ def commit(run: Run, *, seed_file: SeedFile = None, items: Items = None, rate: R
 
     With --items it covers the audit's rate, the items of the batch and the rule of the draw too.
     """
-    from kina_review.audit import commit as commit_to
-    from kina_review.audit import commit_all
+    from kina_review.pay.audit import commit as commit_to
+    from kina_review.pay.audit import commit_all
 
     seed = _seed(seed_file)
     if items is None and rate is not None:
@@ -71,12 +71,11 @@ def draw(
     `kina review settle` refuses findings on items that were not drawn.
     """
     from kina_build.jsonl import read_records, write_document
-    from kina_review.audit import COVERS_ALL, approved_items, check_first
-    from kina_review.audit import draw as draw_items
-    from kina_review.draws import register_draw
-    from kina_review.payees import book_path
+    from kina_review.pay.audit import COVERS_ALL, approved_items, check_first, register_draw
+    from kina_review.pay.audit import draw as draw_items
+    from kina_review.pay.payees import book_path
+    from kina_review.pay.seal import key_path, mark_path
     from kina_review.records import Decision
-    from kina_review.seal import key_path, mark_path
 
     share = _share(run, rate)
     kept = [of(ledger) for of in (Path, book_path, key_path, mark_path)] if ledger else []
@@ -156,11 +155,11 @@ def assess(run: Run, *, draw: Draw, findings: Findings, reviews: Reviews) -> Non
     from dataclasses import asdict
 
     from kina_build.jsonl import read_document
-    from kina_review.audit import check_findings, flaw_rate
     from kina_review.intake import read_findings, read_reviews
+    from kina_review.pay.audit import check_findings, flaw_rate
+    from kina_review.pay.strikes import judge_all
     from kina_review.records import Audit
-    from kina_review.screening import screen
-    from kina_review.strikes import judge_all
+    from kina_review.tournament.screening import screen
 
     numbers = review_rules(run.settings)
     found = read_findings(findings).records

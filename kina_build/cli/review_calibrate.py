@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from fractions import Fraction
 
-    from kina_review.advice import Advice, Question
-    from kina_review.pilot import PilotRow
+    from kina_review.economics.advice import Advice, Question
+    from kina_review.economics.pilot import PilotRow
     from kina_review.rubric import ReviewRules
 
 TieRule = Literal["split", "strict", "coin"]
@@ -121,7 +121,7 @@ def calibrate(
     chooses one and the other half estimates with it. This proves neither truthfulness nor
     the absence of collusion.
     """
-    from kina_review.bonus import Watch
+    from kina_review.economics.bonus import Watch
 
     if sum(source is not None for source in (pilot, scenario, delta_p)) != 1:
         raise UsageError("give one of --pilot, --scenario and --delta-p")
@@ -178,9 +178,9 @@ def _from_scenario(
 ) -> dict[str, Any]:
     from fractions import Fraction
 
-    from kina_review.advice import Question, advise
-    from kina_review.bonus import drops_of
-    from kina_review.calibration import NormalScores, normal_bars, normal_gaps, normal_pass_rates
+    from kina_review.economics.advice import Question, advise
+    from kina_review.economics.bonus import drops_of
+    from kina_review.economics.calibration import NormalScores, normal_bars, normal_gaps, normal_pass_rates
 
     bars = normal_bars(NormalScores(*given, bar=0.0))
     scores = NormalScores(*given, bar=bars["crossing"] if bar is None else _bar(bar))
@@ -210,7 +210,7 @@ def _bar(text: str) -> float:
 
 
 def _from_gap(gap: Fraction, cost: Fraction, ask: dict[str, Any]) -> dict[str, Any]:
-    from kina_review.advice import Question, advise
+    from kina_review.economics.advice import Question, advise
 
     asked = Question(delta_cost=cost, **ask)
     report = {"source": "given gap", "bar": None, "delta_p": {"min": float(gap)}, "alpha": None, "bars": {}}
@@ -230,9 +230,9 @@ def _from_pilot(
     from fractions import Fraction
 
     from kina_build.tables import read_typed
-    from kina_review.advice import Question, advise
-    from kina_review.bars import pilot_bars
-    from kina_review.gaps import (
+    from kina_review.economics.advice import Question, advise
+    from kina_review.economics.calibration import pilot_bars
+    from kina_review.economics.gaps import (
         check_cells,
         check_gaps,
         count_cells,
@@ -241,7 +241,7 @@ def _from_pilot(
         pass_rates,
         tie_rate,
     )
-    from kina_review.pilot import PilotRow, extra_cost, split_pilot
+    from kina_review.economics.pilot import PilotRow, extra_cost, split_pilot
 
     rows = read_typed(path, PilotRow)
     check_cells(count_cells(rows, -math.inf), numbers)
@@ -275,7 +275,7 @@ def _from_pilot(
 
 
 def _bound_at(rows: Sequence[PilotRow], bar: float, tie: TieRule, numbers: ReviewRules) -> float:
-    from kina_review.gaps import count_cells, estimate_gaps
+    from kina_review.economics.gaps import count_cells, estimate_gaps
 
     return estimate_gaps(count_cells(rows, bar, tie), numbers).least.lower
 
@@ -323,8 +323,8 @@ def _spend(
     high_rate: float,
     numbers: ReviewRules,
 ) -> dict[str, Any]:
-    from kina_review.budget import worst_case
-    from kina_review.calibration import PassRates
+    from kina_review.economics.budget import worst_case
+    from kina_review.economics.calibration import PassRates
     from kina_review.money import format_amount, parse_amount
 
     currency = report["currency"]

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from kina_build.items.model import Item
-    from kina_review.collection import Annotation, Collected
-    from kina_review.deskmap import DeskMap
-    from kina_review.labelling import Purpose
+    from kina_review.desk.collection import Annotation, Collected
+    from kina_review.desk.deskmap import DeskMap
+    from kina_review.desk.labelling import Purpose
     from kina_review.records import Assignment, Review
 
 Url = Annotated[
@@ -63,7 +63,7 @@ def push(
     """
     from kina_build.items.pool import read_pool
     from kina_build.jsonl import read_records, write_document
-    from kina_review.deskmap import DeskMap
+    from kina_review.desk.deskmap import DeskMap
     from kina_review.intake import read_reviewers, read_reviews
     from kina_review.records import Assignment
 
@@ -90,7 +90,7 @@ def push(
         return
     if folder:
         from kina_build.claims import make_folder
-        from kina_review.worksheets import write_worksheets
+        from kina_review.desk.worksheets import write_worksheets
 
         make_folder(folder)
         files = write_worksheets(folder, purpose, slots, items, graded)
@@ -101,10 +101,10 @@ def push(
         stage.finish(report)
         return
     people = read_reviewers(reviewers).records
-    from kina_review.deskmap import push as push_to
+    from kina_review.desk.deskmap import push as push_to
+    from kina_review.desk.labelling import labelling_config
+    from kina_review.desk.labelstudio import TOKEN_VARIABLE, DeskServer
     from kina_review.handbook import show_handbook, write_handbook
-    from kina_review.labelling import labelling_config
-    from kina_review.labelstudio import TOKEN_VARIABLE, DeskServer
 
     earlier = _earlier_map(output, batch, purpose)
 
@@ -171,8 +171,8 @@ def pull(
     """
     from kina_build.jsonl import read_document, write_records
     from kina_build.rows.source import is_stream
-    from kina_review.collection import Desk, collect_grades, collect_reviews
-    from kina_review.deskmap import DeskMap
+    from kina_review.desk.collection import Desk, collect_grades, collect_reviews
+    from kina_review.desk.deskmap import DeskMap
     from kina_review.intake import read_reviewers
 
     _one_desk(url, folder)
@@ -216,9 +216,9 @@ def pull(
 def _from_server(run: Run, url: str, plan: DeskMap, path: Path) -> Sequence[Annotation]:
     """Fetch a batch, and keep its texts with those of earlier pulls: a later edit cannot undo them."""
     from kina_build.jsonl import read_records, write_records
-    from kina_review.collection import Annotation, merge_texts
-    from kina_review.deskmap import pull as pull_from
-    from kina_review.labelstudio import TOKEN_VARIABLE, DeskServer
+    from kina_review.desk.collection import Annotation, merge_texts
+    from kina_review.desk.deskmap import pull as pull_from
+    from kina_review.desk.labelstudio import TOKEN_VARIABLE, DeskServer
 
     if not plan.projects and plan.assignments:
         raise UsageError("this batch went out as worksheets", hint="name their --folder")
@@ -235,7 +235,7 @@ def _from_server(run: Run, url: str, plan: DeskMap, path: Path) -> Sequence[Anno
 
 
 def _from_worksheets(run: Run, folder: Path, handed_in: str | None) -> Sequence[Annotation]:
-    from kina_review.worksheets import read_worksheets
+    from kina_review.desk.worksheets import read_worksheets
 
     annotations = read_worksheets(folder, need_instant(handed_in, "--handed-in") if handed_in else None)
     undated = sum(annotation.created_at is None for annotation in annotations)
@@ -256,7 +256,7 @@ def _in_utc(moment: datetime | None) -> datetime | None:
 def _earlier_map(path: Path, batch: str, purpose: Purpose) -> DeskMap | None:
     """Return the map of an earlier push of this batch, whose task ids must stay known."""
     from kina_build.jsonl import read_document
-    from kina_review.deskmap import DeskMap
+    from kina_review.desk.deskmap import DeskMap
 
     if not path.exists():
         return None
@@ -292,7 +292,7 @@ def _check_graded(slots: Sequence[Assignment], graded: Mapping[tuple[str, str], 
 def _task_maker(
     items: Mapping[str, Item], graded: Mapping[tuple[str, str], Review]
 ) -> Callable[[Assignment], Mapping[str, Any]]:
-    from kina_review.labelling import grading_task, review_task
+    from kina_review.desk.labelling import grading_task, review_task
 
     def make(slot: Assignment) -> Mapping[str, Any]:
         item, key = items[slot.item_id], str(slot.assignment_id)

@@ -15,8 +15,8 @@ from kina_build.cli.review_page import review_rules
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kina_review.chain import Head
-    from kina_review.statements import Statement
+    from kina_review.pay.seal import Head
+    from kina_review.pay.statements import Statement
 
 LedgerFile = Annotated[Path, typer.Option("--ledger", help="Ledger that `kina review settle` posts to.")]
 Against = Annotated[
@@ -44,8 +44,8 @@ def verify(run: Run, ledger: LedgerFile, against: Against = None) -> None:
     The mark beside the ledger shows a shortened one; statements and manifests show one that was
     put back together with its mark.
     """
-    from kina_review.ledger import open_ledger
-    from kina_review.payments import read_payments
+    from kina_review.pay.ledger import open_ledger
+    from kina_review.pay.payments import read_payments
 
     anchors = _anchors(against or [])
     with run.console.progress("lines") as on_progress, open_ledger(ledger, anchors, on_progress) as book:
@@ -64,7 +64,7 @@ def verify(run: Run, ledger: LedgerFile, against: Against = None) -> None:
 def _anchors(paths: Sequence[Path]) -> list[Head]:
     from kina_build.errors import InputError
     from kina_build.jsonl import read_text
-    from kina_review.chain import find_anchors
+    from kina_review.pay.seal import find_anchors
 
     found: list[Head] = []
     for path in paths:
@@ -90,10 +90,10 @@ def audit(
     The code is another one than that of `kina review settle`. Leaves with exit code 1 and names
     each line, sum or payment that does not follow.
     """
-    from kina_review.auditor import Files
-    from kina_review.auditor import audit as audit_lines
     from kina_review.intake import read_findings, read_grades, read_reviews, settle_payees
-    from kina_review.ledger import open_ledger
+    from kina_review.pay.auditor import Files
+    from kina_review.pay.auditor import audit as audit_lines
+    from kina_review.pay.ledger import open_ledger
 
     files = Files(
         settle_payees(read_reviews(reviews).records),
@@ -118,7 +118,7 @@ def show(run: Run, ledger: LedgerFile, limit: options.Limit = None) -> None:
     """List the ledger's lines, first ones first."""
     from itertools import islice
 
-    from kina_review.ledger import open_ledger
+    from kina_review.pay.ledger import open_ledger
 
     with open_ledger(ledger) as book:
         lines = [entry.model_dump() for entry in islice(book.entries(), limit)]
@@ -154,8 +154,8 @@ def statement(run: Run, ledger: LedgerFile, reviewer: Reviewer = None, output: F
     from dataclasses import asdict
 
     from kina_build.errors import Refusal
-    from kina_review.ledger import open_ledger
-    from kina_review.statements import build_statements, facts_of, notice_of
+    from kina_review.pay.ledger import open_ledger
+    from kina_review.pay.statements import build_statements, facts_of, notice_of
 
     with open_ledger(ledger) as book:
         entries = list(book.entries())
@@ -190,7 +190,7 @@ def statement(run: Run, ledger: LedgerFile, reviewer: Reviewer = None, output: F
 def _write_statements(folder: Path, statements: Sequence[Statement]) -> None:
     from kina_build.claims import make_folder
     from kina_build.jsonl import write_text
-    from kina_review.statements import file_name, render
+    from kina_review.pay.statements import file_name, render
 
     make_folder(folder)
     for one in statements:

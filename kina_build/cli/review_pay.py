@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from kina_review.chain import Head
-    from kina_review.ledger import Ledger
-    from kina_review.payees import Account, PayeeBook
-    from kina_review.payments import Limits, Plan
-    from kina_review.providers import Provider as ProviderName
+    from kina_review.pay.ledger import Ledger
+    from kina_review.pay.payees import Account, PayeeBook
+    from kina_review.pay.payments import Limits, Plan
+    from kina_review.pay.providers import Provider as ProviderName
+    from kina_review.pay.seal import Head
     from kina_review.records import Step
 
 LedgerFile = Annotated[Path, typer.Option("--ledger", help="Ledger that `kina review settle` posts to.")]
@@ -85,9 +85,9 @@ def plan(
     flight or unknown waits until it is reconciled; the others are planned.
     """
     from kina_build.jsonl import write_text
-    from kina_review.ledger import open_ledger
-    from kina_review.payees import read_book
-    from kina_review.payments import next_plan, plan_into
+    from kina_review.pay.ledger import open_ledger
+    from kina_review.pay.payees import read_book
+    from kina_review.pay.payments import next_plan, plan_into
 
     size = review_rules(run.settings).per_request
     read = _read(ledger, *(payees or ()), *([paid_before] if paid_before else []))
@@ -115,8 +115,8 @@ def plan(
 
 def _read(ledger: Path, *more: Path) -> list[Path]:
     """List what no output may be: the ledger, the private files beside it, and other inputs."""
-    from kina_review.payees import book_path
-    from kina_review.seal import key_path, mark_path
+    from kina_review.pay.payees import book_path
+    from kina_review.pay.seal import key_path, mark_path
 
     return [ledger, book_path(ledger), key_path(ledger), mark_path(ledger), *more]
 
@@ -126,7 +126,7 @@ def _seen_before(output: Path, ledger: Path) -> list[Head]:
     from kina_build.errors import InputError
     from kina_build.jsonl import canonical, read_document
     from kina_build.manifest import Manifest, sidecar
-    from kina_review.chain import find_anchors
+    from kina_review.pay.seal import find_anchors
 
     found: list[Head] = []
     for path in (sidecar(output), sidecar(_names(output, 2)[0])):
@@ -145,7 +145,7 @@ def _limits(
     money: Ledger, book: PayeeBook, cap: str | None, paid_before: Path | None, since: str | None
 ) -> Limits:
     from kina_review.money import parse_pay
-    from kina_review.payments import Limits
+    from kina_review.pay.payments import Limits
 
     return Limits(
         cap_minor=None if cap is None else parse_pay(cap, money.currency, "--cap"),
@@ -168,7 +168,7 @@ def _steps(
     """Keep the accounts in the payee book, and return what each payment is planned with."""
     from datetime import UTC, datetime
 
-    from kina_review.payees import read_book, write_book
+    from kina_review.pay.payees import read_book, write_book
     from kina_review.records import Step
 
     with money.writing():
@@ -204,7 +204,7 @@ def _names(output: Path, files: int) -> list[Path]:
 def _texts(
     money: Ledger, batch: Plan, accounts: Mapping[str, Account], provider: ProviderName, size: int
 ) -> list[str]:
-    from kina_review.providers import Transfer, token_of, write_files
+    from kina_review.pay.providers import Transfer, token_of, write_files
 
     transfers = [
         Transfer(
@@ -224,7 +224,7 @@ def _accounts(
     book: PayeeBook, money: Ledger, batch: Plan, provider: str, paths: list[Path] | None
 ) -> dict[str, Account]:
     from kina_build.errors import Refusal
-    from kina_review.payees import check_book, check_kept, payment_accounts
+    from kina_review.pay.payees import check_book, check_kept, payment_accounts
 
     check_book(book, money.key_check)
     listed = _listed(paths)
@@ -241,7 +241,7 @@ def _accounts(
 
 def _listed(paths: list[Path] | None) -> list[Account]:
     from kina_build.tables import read_typed
-    from kina_review.payees import Account
+    from kina_review.pay.payees import Account
 
     return read_typed(paths, Account) if paths else []
 
@@ -251,7 +251,7 @@ def _paid_before(path: Path | None, book: PayeeBook, currency: str) -> dict[str,
 
     from kina_build.tables import read_typed
     from kina_review.money import parse_pay
-    from kina_review.payees import PaidBefore
+    from kina_review.pay.payees import PaidBefore
 
     had: Counter[str] = Counter()
     for row in read_typed(path, PaidBefore) if path else ():
@@ -309,8 +309,8 @@ def mark(run: Run, ledger: LedgerFile, batch: Batch, state: State) -> None:
     """Say what happened to a batch: in flight, unknown, or cancelled before it was sent."""
     from datetime import UTC, datetime
 
-    from kina_review.ledger import open_ledger
-    from kina_review.payments import move_batch
+    from kina_review.pay.ledger import open_ledger
+    from kina_review.pay.payments import move_batch
     from kina_review.records import Step
 
     with open_ledger(ledger) as money:
@@ -340,11 +340,11 @@ def reconcile(
     """
     from kina_build.rows.source import open_source
     from kina_build.tables import read_typed
-    from kina_review.ledger import open_ledger
-    from kina_review.payees import book_path, check_book, other_names, payment_accounts, read_book
-    from kina_review.payments import UNDER_WAY, batch_payments, move, read_payments
-    from kina_review.reconcile import Proof, ProviderRow
-    from kina_review.reconcile import reconcile as settle_list
+    from kina_review.pay.ledger import open_ledger
+    from kina_review.pay.payees import book_path, check_book, other_names, payment_accounts, read_book
+    from kina_review.pay.payments import UNDER_WAY, batch_payments, move, read_payments
+    from kina_review.pay.reconcile import Proof, ProviderRow
+    from kina_review.pay.reconcile import reconcile as settle_list
 
     rows = read_typed(provider_list, ProviderRow)
     with open_ledger(ledger) as money:
@@ -413,10 +413,10 @@ def adjust(
     The difference is owed, or carried as overpaid. It stands in the ledger with its reason and
     the names of two persons.
     """
-    from kina_review.ledger import open_ledger
     from kina_review.money import format_amount, parse_pay
-    from kina_review.payments import adjust as book_amount
-    from kina_review.payments import paid_out
+    from kina_review.pay.ledger import open_ledger
+    from kina_review.pay.payments import adjust as book_amount
+    from kina_review.pay.payments import paid_out
     from kina_review.records import Step
 
     step = Step(why=reason, by=by, approved_by=approved_by, transaction=transaction)
@@ -443,10 +443,10 @@ def _show_adjusted(report: dict[str, Any], console: Console) -> None:
 
 def status(run: Run, ledger: LedgerFile) -> None:
     """Show what is owed, and the state of every batch."""
-    from kina_review.holds import held_payees
-    from kina_review.ledger import open_ledger
     from kina_review.money import format_amount
-    from kina_review.payments import UNDER_WAY, read_payments, sum_states
+    from kina_review.pay.holds import held_payees
+    from kina_review.pay.ledger import open_ledger
+    from kina_review.pay.payments import UNDER_WAY, read_payments, sum_states
 
     with open_ledger(ledger) as money:
         payments = read_payments(money.entries("payment"))

@@ -16,7 +16,7 @@ from kina_build.cli.review_page import review_rules
 from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
-    from kina_review.simulate import Comparison, Outcome
+    from kina_review.economics.simulate import Comparison, Outcome
 
 Tie = Annotated[
     Literal["split", "strict", "coin"] | None, typer.Option("--tie", help="How ties at the bar are paid.")
@@ -37,7 +37,7 @@ def budget(
     """Hold the worst case of a batch against the budget before it opens (exit code 1: beyond)."""
     from dataclasses import asdict
 
-    from kina_review.budget import check_budget, plan_budget
+    from kina_review.economics.budget import check_budget, plan_budget
     from kina_review.money import parse_amount
 
     numbers = review_rules(run.settings)
@@ -86,7 +86,7 @@ def simulate(
 ) -> None:
     """Compare flat pay with the tournament at equal budget, and check first-order dominance."""
     from kina_build.config import check_section
-    from kina_review.simulate import Population, compare_schemes
+    from kina_review.economics.simulate import Population, compare_schemes
 
     given: dict[str, Any] = {"items": items, "bonus": bonus, "base": base, "bar": bar, "tie": tie}
     given |= {"cost": cost, "cost_sd": cost_sd, "ability_sd": ability_sd, "noise_sd": noise_sd}
@@ -102,7 +102,7 @@ def simulate(
     if stage.up_to_date():
         return
     from kina_build.jsonl import write_text
-    from kina_review.figures import draw_comparison
+    from kina_review.economics.figures import draw_comparison
 
     comparison = compare_schemes(population, seed, confidence)
     write_text(plot, draw_comparison(comparison))
@@ -112,7 +112,7 @@ def simulate(
 def _comparison(comparison: Comparison) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from kina_review.simulate import collusion_threshold
+    from kina_review.economics.simulate import collusion_threshold
 
     dominance = {
         key: value if isinstance(value, bool) or math.isfinite(value) else None

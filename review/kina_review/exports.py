@@ -25,7 +25,7 @@ from kina_build.errors import InputError
 from kina_build.rows import kinds
 from kina_build.rows.source import is_stream
 from kina_build.tables import Row
-from kina_review.labelling import MARK_PREFIX, WHOLE_ITEM, read_result
+from kina_review.desk.labelling import MARK_PREFIX, WHOLE_ITEM, read_result
 from kina_review.records import Instant
 from kina_review.rubric import CRITERION_NAMES
 from kina_review.words import VERDICT_ALIASES, Verdict, fold

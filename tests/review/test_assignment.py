@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.items.model import Item, Option
-from kina_review.assignment import Plan, assign_reviewers
+from kina_review.desk.assignment import Plan, assign_reviewers
 from kina_review.records import Assignment, Reviewer
 from tests.conftest import fault_cases
 

@@ -10,12 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.errors import InputError, Refusal
-from kina_review.audit import approved_items, check_findings, commit, commit_all, draw, flaw_rate
-from kina_review.draws import read_draws, register_draw, undrawn
-from kina_review.ledger import open_ledger
-from kina_review.posting import post_to
+from kina_review.pay.audit import (
+    approved_items,
+    check_findings,
+    commit,
+    commit_all,
+    draw,
+    flaw_rate,
+    read_draws,
+    register_draw,
+    undrawn,
+)
+from kina_review.pay.ledger import open_ledger
+from kina_review.pay.posting import post_to
+from kina_review.pay.strikes import judge, judge_all
 from kina_review.records import Decision, Finding, Flaw
-from kina_review.strikes import judge, judge_all
 from tests.review.stories import review, settled
 
 SEED = "correct horse battery staple"

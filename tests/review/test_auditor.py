@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kina_review.auditor import Files, audit
-from kina_review.ledger import Ledger, create_ledger
-from kina_review.payees import PayeeBook
-from kina_review.payments import adjust, move_batch, plan_into
-from kina_review.posting import draft_lines
+from kina_review.pay.auditor import Files, audit
+from kina_review.pay.ledger import Ledger, create_ledger
+from kina_review.pay.payees import PayeeBook
+from kina_review.pay.payments import adjust, move_batch, plan_into
+from kina_review.pay.posting import draft_lines
 from kina_review.records import Finding, Flaw, LedgerEntry, Review, Step
 from tests.review.stories import review, rule, settled
 

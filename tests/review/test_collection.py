@@ -8,8 +8,15 @@ from typing import Any
 import pytest
 
 from kina_build.items.model import Item
-from kina_review.collection import Annotation, Collected, Desk, collect_grades, collect_reviews, merge_texts
-from kina_review.labelling import grading_task, labelling_config, read_result, review_task
+from kina_review.desk.collection import (
+    Annotation,
+    Collected,
+    Desk,
+    collect_grades,
+    collect_reviews,
+    merge_texts,
+)
+from kina_review.desk.labelling import grading_task, labelling_config, read_result, review_task
 from kina_review.records import Assignment, Review
 from kina_review.rubric import CRITERION_NAMES
 

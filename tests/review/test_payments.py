@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from kina_build.errors import InputError, Refusal
-from kina_review.ledger import Ledger, create_ledger
-from kina_review.payees import Account, PayeeBook, match_accounts, other_names
-from kina_review.payments import (
+from kina_review.pay.ledger import Ledger, create_ledger
+from kina_review.pay.payees import Account, PayeeBook, match_accounts, other_names
+from kina_review.pay.payments import (
     Limits,
     adjust,
     batch_payments,
@@ -19,11 +19,11 @@ from kina_review.payments import (
     read_payments,
     sum_states,
 )
-from kina_review.posting import draft_lines
-from kina_review.providers import Transfer, batches, match_ids, token_of, write_files
-from kina_review.reconcile import Proof, ProviderRow, reconcile
+from kina_review.pay.posting import draft_lines
+from kina_review.pay.providers import Transfer, batches, match_ids, token_of, write_files
+from kina_review.pay.reconcile import Proof, ProviderRow, reconcile
+from kina_review.pay.statements import Facts, Notice, build_statements, file_name, render
 from kina_review.records import Payment, Step
-from kina_review.statements import Facts, Notice, build_statements, file_name, render
 from tests.review.stories import review, settled
 
 BOOK = PayeeBook(key="00" * 32).with_payees(["A", "B"])

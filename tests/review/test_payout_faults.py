@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 
 from kina_build.errors import InputError, Refusal
-from kina_review.bonus import check_bonus
-from kina_review.decisions import error_rates
-from kina_review.ledger import create_ledger
+from kina_review.economics.bonus import check_bonus
 from kina_review.money import cap, format_amount, parse_amount, split, total
-from kina_review.payees import PayeeBook
-from kina_review.payments import batch_payments, move_batch, plan_into
-from kina_review.payrules import rule_at
-from kina_review.posting import draft_lines
-from kina_review.providers import batches, match_ids
-from kina_review.reconcile import Proof, ProviderRow, reconcile
+from kina_review.pay.ledger import create_ledger
+from kina_review.pay.payees import PayeeBook
+from kina_review.pay.payments import batch_payments, move_batch, plan_into
+from kina_review.pay.posting import draft_lines
+from kina_review.pay.providers import batches, match_ids
+from kina_review.pay.reconcile import Proof, ProviderRow, reconcile
 from kina_review.records import PayRule, Review
+from kina_review.tournament.decisions import error_rates
+from kina_review.tournament.payrules import rule_at
 from kina_review.words import read_item_words
 from tests.conftest import fault_cases
 from tests.review.stories import pay, review, rule, settled

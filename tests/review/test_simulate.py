@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kina_build.errors import Refusal
-from kina_review.figures import draw_comparison
-from kina_review.simulate import (
+from kina_review.economics.figures import draw_comparison
+from kina_review.economics.simulate import (
     Population,
     check_dominance,
     collusion_threshold,

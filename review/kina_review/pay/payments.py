@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from kina_build.errors import InputError, Refusal
 from kina_build.jsonl import canonical
-from kina_review.holds import held_payees
-from kina_review.ledger import Ledger
 from kina_review.money import cap, format_amount
+from kina_review.pay.holds import held_payees
+from kina_review.pay.ledger import Ledger
 from kina_review.records import LedgerEntry, Payment, PaymentState, Step
 
 NEXT: Mapping[PaymentState, frozenset[PaymentState]] = {

@@ -4,7 +4,7 @@ Items are taken in a seeded order, those with the fewest eligible reviewers firs
 least-loaded eligible reviewer is chosen first; the partner is the one met least often,
 then the least loaded. A reviewer below the common load has met fewer people than there
 are, so no pair repeats while fresh ones exist. Slots that caps leave open are filled by
-moving one earlier choice; what then stays open is explained by `kina_review.shortage`.
+moving one earlier choice; what then stays open is explained by `kina_review.desk.shortage`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
-from kina_review.eligibility import Eligibility
+from kina_review.desk.eligibility import FORBIDDEN, Eligibility, Roster
+from kina_review.desk.shortage import Shortage, explain_shortage
 from kina_review.records import Assignment, Reviewer
-from kina_review.roster import FORBIDDEN, Roster
 from kina_review.rubric import REVIEWS_PER_ITEM
-from kina_review.shortage import Shortage, explain_shortage
 
 Slot = tuple[str, str]
 """(item_id, reviewer_id)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kina_review.ledger import Ledger
+from kina_review.pay.ledger import Ledger
 from kina_review.records import LedgerEntry
 
 HELD, FREED = "held", "freed"

@@ -20,7 +20,7 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from kina_build.jsonl import describe
-from kina_review.labelling import MARK_PREFIX, WHOLE_ITEM
+from kina_review.desk.labelling import MARK_PREFIX, WHOLE_ITEM
 from kina_review.records import Assignment, Flaw, Grade, Instant, Record, Review
 from kina_review.rubric import CRITERION_NAMES, TOP_RATING
 

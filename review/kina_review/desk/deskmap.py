@@ -4,7 +4,7 @@ One project for each reviewer and batch, titled so that it tells nobody whose it
 belongs to whom is kept in a local map, because the server protects nothing: in the
 Community edition every user can open, edit and delete every project and import tasks with
 annotations signed by anybody, so this is weak blindness, and everything is verified on
-pull (`kina_review.collection`).
+pull (`kina_review.desk.collection`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 
 from kina_build.errors import ConfigError, InputError, Refusal
 from kina_build.progress import Progress, silent
-from kina_review.collection import Annotation
-from kina_review.labelling import Purpose, read_result
-from kina_review.labelstudio import PAGE, DeskServer
+from kina_review.desk.collection import Annotation
+from kina_review.desk.labelling import Purpose, read_result
+from kina_review.desk.labelstudio import PAGE, DeskServer
 from kina_review.records import Assignment, Record, Reviewer
 
 

@@ -19,9 +19,18 @@ from typing import Any
 
 from kina_build.errors import InputError, KinaError, Refusal
 from kina_build.progress import Progress, silent
-from kina_review.chain import Head, chain
+from kina_review.pay.seal import (
+    Head,
+    begin_key,
+    chain,
+    key_path,
+    mark_path,
+    raise_mark,
+    read_key,
+    read_mark,
+    write_mark,
+)
 from kina_review.records import EntryKind, LedgerEntry
-from kina_review.seal import begin_key, key_path, mark_path, raise_mark, read_key, read_mark, write_mark
 
 FORMAT = "kina-ledger/2"
 """All lines are keyed."""

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from kina_build.config import Section
-from kina_review.bonus import Watch, collusion_bonus, drops_of, flat_rate
-from kina_review.calibration import NormalScores, PassRates, normal_gaps, normal_pass_rates
+from kina_review.economics.bonus import Watch, collusion_bonus, drops_of, flat_rate
+from kina_review.economics.calibration import NormalScores, PassRates, normal_gaps, normal_pass_rates
 from kina_review.rubric import Tie
 
 Scheme = Literal["flat", "tournament"]

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kina_build.escapes import in_markdown
-from kina_review.chain import Head
-from kina_review.evidence import read_evidence
 from kina_review.money import format_amount
-from kina_review.payments import read_step
+from kina_review.pay.payments import read_step
+from kina_review.pay.seal import Head
 from kina_review.records import LedgerEntry
 from kina_review.rubric import ReviewRules
+from kina_review.tournament.evidence import read_evidence
 
 SENTENCES: Mapping[str, str] = {
     "complete": "a complete review",

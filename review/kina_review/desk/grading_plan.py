@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from kina_build.errors import Refusal
-from kina_review.assignment import seeded_hash
+from kina_review.desk.assignment import seeded_hash
 from kina_review.records import Assignment, Id, Instant, Record, Review, Reviewer
 
 Place = tuple[str, str]

@@ -10,11 +10,6 @@ from fractions import Fraction
 from typing import Any
 
 from kina_build.errors import InputError
-from kina_review.contest import Outcome, compare_audited, print_score
-from kina_review.evidence import Evidence, gather
-from kina_review.grading import average_grades, score_of
-from kina_review.identity import check_reviews
-from kina_review.payrules import check_rules, rule_at
 from kina_review.records import (
     Award,
     Contest,
@@ -27,7 +22,11 @@ from kina_review.records import (
     SetAside,
 )
 from kina_review.rubric import REVIEWS_PER_ITEM, ReviewRules
-from kina_review.screening import Desk, screen
+from kina_review.tournament.contest import Outcome, compare_audited, print_score
+from kina_review.tournament.evidence import Evidence, gather
+from kina_review.tournament.grading import average_grades, score_of
+from kina_review.tournament.payrules import check_rules, rule_at
+from kina_review.tournament.screening import Desk, check_reviews, screen
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from typing import Annotated, Literal, get_args
 from pydantic import BeforeValidator
 
 from kina_review.money import format_amount, parse_amount
-from kina_review.payments import NEXT, UNDER_WAY, paid_out
-from kina_review.providers import match_ids
+from kina_review.pay.payments import NEXT, UNDER_WAY, paid_out
+from kina_review.pay.providers import match_ids
 from kina_review.records import Id, Payment, PaymentState, Record, Step
 from kina_review.words import read_word
 

@@ -12,16 +12,15 @@ from pathlib import Path
 
 from kina_build.errors import InputError, Refusal
 from kina_build.jsonl import canonical
-from kina_review.chain import Head
-from kina_review.evidence import Change, Evidence, Place, compare, evidence_line, read_evidence
-from kina_review.holds import FREED, HELD, HoldKey, hold_line, open_holds
-from kina_review.identity import Owner, check_owners, check_spelling
-from kina_review.ledger import Holding, Ledger, PayKey, create_ledger, open_ledger
 from kina_review.money import MOST_SUM_MINOR, format_amount
-from kina_review.payees import PayeeBook, begin_book, book_path, check_book, read_book, write_book
+from kina_review.pay.holds import FREED, HELD, HoldKey, hold_line, open_holds
+from kina_review.pay.ledger import Holding, Ledger, PayKey, create_ledger, open_ledger
+from kina_review.pay.payees import PayeeBook, begin_book, book_path, check_book, read_book, write_book
+from kina_review.pay.seal import Head
 from kina_review.records import Award, EntryKind, Finding, LedgerEntry
-from kina_review.screening import EARNS_NOTHING
-from kina_review.tournament import Settlement, Terms
+from kina_review.tournament.evidence import Change, Evidence, Place, compare, evidence_line, read_evidence
+from kina_review.tournament.screening import EARNS_NOTHING, Owner, check_owners, check_spelling
+from kina_review.tournament.settlement import Settlement, Terms
 
 
 def targets(awards: Sequence[Award], refs: Mapping[str, str]) -> dict[PayKey, Holding]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
 
-from kina_review.bonus import (
+from kina_review.economics.bonus import (
     Check,
     Deviations,
     Drops,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.items.model import Item
-from kina_review.eligibility import Eligibility
+from kina_review.desk.eligibility import Eligibility
 
 
 @dataclass(frozen=True)

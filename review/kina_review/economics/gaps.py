@@ -15,9 +15,9 @@ from statistics import NormalDist
 
 from kina_build.errors import Refusal
 from kina_build.shares import bound_share
-from kina_review.bonus import Drops
-from kina_review.calibration import PassRates
-from kina_review.pilot import PilotRow, pair_up
+from kina_review.economics.bonus import Drops
+from kina_review.economics.calibration import PassRates
+from kina_review.economics.pilot import PilotRow, pair_up
 from kina_review.rubric import ReviewRules, Tie
 
 

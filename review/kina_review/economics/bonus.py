@@ -10,7 +10,7 @@ from fractions import Fraction
 from statistics import NormalDist
 
 from kina_build.errors import InputError
-from kina_review.calibration import PassRates
+from kina_review.economics.calibration import PassRates
 
 
 @dataclass(frozen=True)
