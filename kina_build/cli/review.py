@@ -324,7 +324,7 @@ def _write(
 
 def _show_settlement(report: dict[str, Any], console: Console) -> None:
     from kina_review.money import format_amount
-    from kina_review.pay.statements import SENTENCES
+    from kina_review.pay.sentences import SENTENCES
 
     totals = report["totals"]
     currency = totals["currency"]

@@ -156,8 +156,7 @@ def assess(run: Run, *, draw: Draw, findings: Findings, reviews: Reviews) -> Non
 
     from kina_build.jsonl import read_document
     from kina_review.intake import read_findings, read_reviews
-    from kina_review.pay.audit import check_findings, flaw_rate
-    from kina_review.pay.strikes import judge_all
+    from kina_review.pay.assessment import check_findings, flaw_rate, judge_all
     from kina_review.records import Audit
     from kina_review.tournament.screening import screen
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from kina_build.items.model import Item
-    from kina_review.desk.collection import Annotation, Collected
+    from kina_review.desk.authorship import Annotation
+    from kina_review.desk.collection import Collected
     from kina_review.desk.deskmap import DeskMap
     from kina_review.desk.labelling import Purpose
     from kina_review.records import Assignment, Review
@@ -171,7 +172,8 @@ def pull(
     """
     from kina_build.jsonl import read_document, write_records
     from kina_build.rows.source import is_stream
-    from kina_review.desk.collection import Desk, collect_grades, collect_reviews
+    from kina_review.desk.authorship import Desk
+    from kina_review.desk.collection import collect_grades, collect_reviews
     from kina_review.desk.deskmap import DeskMap
     from kina_review.intake import read_reviewers
 
@@ -216,7 +218,7 @@ def pull(
 def _from_server(run: Run, url: str, plan: DeskMap, path: Path) -> Sequence[Annotation]:
     """Fetch a batch, and keep its texts with those of earlier pulls: a later edit cannot undo them."""
     from kina_build.jsonl import read_records, write_records
-    from kina_review.desk.collection import Annotation, merge_texts
+    from kina_review.desk.authorship import Annotation, merge_texts
     from kina_review.desk.deskmap import pull as pull_from
     from kina_review.desk.labelstudio import TOKEN_VARIABLE, DeskServer
 

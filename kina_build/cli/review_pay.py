@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kina_review.pay.ledger import Ledger
     from kina_review.pay.payees import Account, PayeeBook
-    from kina_review.pay.payments import Limits, Plan
+    from kina_review.pay.plans import Limits, Plan
     from kina_review.pay.providers import Provider as ProviderName
     from kina_review.pay.seal import Head
     from kina_review.records import Step
@@ -87,7 +87,7 @@ def plan(
     from kina_build.jsonl import write_text
     from kina_review.pay.ledger import open_ledger
     from kina_review.pay.payees import read_book
-    from kina_review.pay.payments import next_plan, plan_into
+    from kina_review.pay.plans import next_plan, plan_into
 
     size = review_rules(run.settings).per_request
     read = _read(ledger, *(payees or ()), *([paid_before] if paid_before else []))
@@ -145,7 +145,7 @@ def _limits(
     money: Ledger, book: PayeeBook, cap: str | None, paid_before: Path | None, since: str | None
 ) -> Limits:
     from kina_review.money import parse_pay
-    from kina_review.pay.payments import Limits
+    from kina_review.pay.plans import Limits
 
     return Limits(
         cap_minor=None if cap is None else parse_pay(cap, money.currency, "--cap"),
@@ -444,9 +444,9 @@ def _show_adjusted(report: dict[str, Any], console: Console) -> None:
 def status(run: Run, ledger: LedgerFile) -> None:
     """Show what is owed, and the state of every batch."""
     from kina_review.money import format_amount
-    from kina_review.pay.holds import held_payees
     from kina_review.pay.ledger import open_ledger
     from kina_review.pay.payments import UNDER_WAY, read_payments, sum_states
+    from kina_review.pay.plans import held_payees
 
     with open_ledger(ledger) as money:
         payments = read_payments(money.entries("payment"))

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -25,10 +24,9 @@ from kina_build.errors import InputError
 from kina_build.rows import kinds
 from kina_build.rows.source import is_stream
 from kina_build.tables import Row
-from kina_review.desk.labelling import MARK_PREFIX, WHOLE_ITEM, read_result
+from kina_review.desk.labelling import read_result
+from kina_review.export_entry import Entry, account_of, as_text, is_verdict, make_entry, unwrap
 from kina_review.records import Instant
-from kina_review.rubric import CRITERION_NAMES
-from kina_review.words import VERDICT_ALIASES, Verdict, fold
 
 UNPROVEN = "nobody on record"
 """Who wrote an annotation that was imported, or whose account was deleted."""
@@ -41,19 +39,6 @@ CLOCK_SESSION = re.compile(r"\d{4}-\d\d-\d\d[_T ]\d\d[-:]\d\d[-:]\d\d")
 """A Prodigy session without a name: 2026-03-02_09-00-12 matches, ann must not."""
 SHARED_FILES = {"all", "-", "unknown"}
 """Names of doccano's files that tell no member."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One review of an export, before it is checked."""
-
-    row: Row
-    fields: dict[str, Any]
-    """Of review.records.Review."""
-    ratings: dict[str, Any] = field(default_factory=dict)
-    """Criterion to a rating on the tool's own scale."""
-    unread: tuple[str, ...] = ()
-    """What of it no field takes."""
 
 
 def _is_late(moment: object, snapshot: datetime | None) -> bool:
@@ -81,34 +66,34 @@ def read_label_studio(rows: Sequence[Row]) -> Iterator[Entry]:
             )
         for raw in row.values.get("annotations") or ():
             answers = read_result(raw.get("result") or [])
-            author = _account(raw.get("completed_by"))
-            editor = _account(raw["updated_by"]) or UNPROVEN if "updated_by" in raw else None
+            author = account_of(raw.get("completed_by"))
+            editor = account_of(raw["updated_by"]) or UNPROVEN if "updated_by" in raw else None
             fields = {
                 "item_id": data.get("item_id"),
                 "reviewer_id": author or f"deleted account ({raw.get('id')})",
-                "review_id": _text(raw.get("id")),
+                "review_id": as_text(raw.get("id")),
                 "status": "skipped" if raw.get("was_cancelled") else "submitted",
                 "submitted_at": raw.get("created_at"),
                 "updated_by": None if author and editor == author else (editor if author else UNPROVEN),
                 "lead_time_s": raw.get("lead_time"),
             }
-            yield _entry(row, fields, answers)
+            yield make_entry(row, fields, answers)
 
 
 def read_label_studio_min(rows: Sequence[Row]) -> Iterator[Entry]:
     """Read Label Studio's JSON_MIN: one flat row an annotation; it keeps no skips and no last writer."""
     for row in rows:
-        answers = {name: _control(value) for name, value in row.values.items()}
-        author = _account(row.values.get("annotator"))
+        answers = {name: unwrap(value) for name, value in row.values.items()}
+        author = account_of(row.values.get("annotator"))
         fields = {
             "item_id": row.values.get("item_id"),
             "reviewer_id": author or f"deleted account ({row.values.get('annotation_id')})",
-            "review_id": _text(row.values.get("annotation_id")),
+            "review_id": as_text(row.values.get("annotation_id")),
             "submitted_at": row.values.get("created_at"),
             "updated_by": None if author else UNPROVEN,
             "lead_time_s": row.values.get("lead_time"),
         }
-        yield _entry(row, fields, answers)
+        yield make_entry(row, fields, answers)
 
 
 def read_argilla(rows: Sequence[Row]) -> Iterator[Entry]:
@@ -128,7 +113,7 @@ def read_argilla(rows: Sequence[Row]) -> Iterator[Entry]:
             # what is not known to be submitted is not
             status = next(word for word in ("draft", "skipped", "submitted") if word in found[user])
             item = row.values.get("item_id", row.values.get("id"))
-            yield _entry(row, {"item_id": item, "reviewer_id": user, "status": status}, answers)
+            yield make_entry(row, {"item_id": item, "reviewer_id": user, "status": status}, answers)
 
 
 def read_doccano(rows: Sequence[Row]) -> Iterator[Entry]:
@@ -149,7 +134,7 @@ def read_doccano(rows: Sequence[Row]) -> Iterator[Entry]:
         labels, notes = row.values["label"], row.values.get("Comments") or []
         if not labels and not notes:
             continue  # not done yet
-        verdicts = [label for label in labels if _is_verdict(label)]
+        verdicts = [label for label in labels if is_verdict(label)]
         fields = {
             "item_id": row.values.get("item_id"),
             "reviewer_id": reviewer,
@@ -157,7 +142,7 @@ def read_doccano(rows: Sequence[Row]) -> Iterator[Entry]:
         }
         answers = {"verdict": verdicts, "rationale": "\n".join(map(str, notes)) or None}
         unread = tuple(f"label {label!r}" for label in labels if label not in verdicts)
-        yield _entry(row, fields, answers, unread)
+        yield make_entry(row, fields, answers, unread)
 
 
 def read_prodigy(rows: Sequence[Row]) -> Iterator[Entry]:
@@ -185,7 +170,7 @@ def read_prodigy(rows: Sequence[Row]) -> Iterator[Entry]:
             "submitted_at": row.values.get("_timestamp"),
         }
         answers = {**row.values, "verdict": chosen if status == "submitted" else None}
-        yield _entry(row, fields, answers)
+        yield make_entry(row, fields, answers)
 
 
 READERS: Mapping[kinds.Kind, Callable[[Sequence[Row]], Iterator[Entry]]] = {
@@ -235,66 +220,6 @@ def _until(rows: Sequence[Row], kind: kinds.Kind, snapshot: datetime | None) -> 
 
 def _early(annotations: Any, snapshot: datetime | None) -> list[Any]:
     return [one for one in annotations or () if not _is_late(one.get("updated_at"), snapshot)]
-
-
-def _entry(
-    row: Row, fields: dict[str, Any], answers: Mapping[str, Any], unread: tuple[str, ...] = ()
-) -> Entry:
-    marks = {
-        name: _mark(answers[MARK_PREFIX + name])
-        for name in CRITERION_NAMES
-        if answers.get(MARK_PREFIX + name)
-    }
-    ratings = {name: answers[name] for name in CRITERION_NAMES if answers.get(name) is not None}
-    made = fields | {"ratings": marks, "verdict": _one(answers.get("verdict"))}
-    made["rationale"] = _one(answers.get("rationale"))
-    made["flaws"] = [_flaw(path) for path in answers.get("flaws") or ()]
-    return Entry(row, {key: value for key, value in made.items() if value is not None}, ratings, unread)
-
-
-def _mark(value: Any) -> Any:
-    """Return the number of a choice such as "3 good" of our own labelling configuration."""
-    text = str(_one(value)).split(" ")[0]
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 3 else _one(value)
-
-
-def _flaw(path: Any) -> Any:
-    if not isinstance(path, list):
-        return {"kind": path}
-    kind, severity, option = [*map(str, path), "", ""][:3]
-    found = {"kind": kind, "severity": severity, "option": None if option == WHOLE_ITEM else option}
-    return {key: value for key, value in found.items() if value}
-
-
-def _control(value: Any) -> Any:
-    """Return what a control of JSON_MIN holds: several choices and a rating come wrapped."""
-    if isinstance(value, dict) and "choices" in value:
-        return value["choices"]
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and "rating" in value[0]:
-        return value[0]["rating"]
-    return value
-
-
-def _one(value: Any) -> Any:
-    """Return the only member of a list; an empty one is nothing, a longer one stays, to be refused."""
-    if isinstance(value, list):
-        return value[0] if len(value) == 1 else value or None
-    return value
-
-
-def _account(value: Any) -> str:
-    """Return a user's number as text, their e-mail where there is no number, nothing of a deleted one."""
-    if isinstance(value, dict):
-        value = value.get("id", value.get("email"))
-    return "" if value is None else str(value)
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
-
-
-def _is_verdict(label: str) -> bool:
-    return fold(label) in VERDICT_ALIASES or fold(label) in get_args(Verdict)
 
 
 def _session(row: Row) -> str:

@@ -13,7 +13,8 @@ from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.jsonl import describe
 from kina_build.rows.source import each
 from kina_build.tables import Row, hint_at
-from kina_review.exports import Entry, read_export
+from kina_review.export_entry import Entry
+from kina_review.exports import read_export
 from kina_review.records import Finding, Grade, Review, Reviewer
 from kina_review.rubric import CRITERION_NAMES, TOP_RATING
 from kina_review.tableforms import PLAIN, TableForm, read_rows

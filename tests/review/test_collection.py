@@ -8,14 +8,8 @@ from typing import Any
 import pytest
 
 from kina_build.items.model import Item
-from kina_review.desk.collection import (
-    Annotation,
-    Collected,
-    Desk,
-    collect_grades,
-    collect_reviews,
-    merge_texts,
-)
+from kina_review.desk.authorship import Annotation, Desk, merge_texts
+from kina_review.desk.collection import Collected, collect_grades, collect_reviews
 from kina_review.desk.labelling import grading_task, labelling_config, read_result, review_task
 from kina_review.records import Assignment, Review
 from kina_review.rubric import CRITERION_NAMES

@@ -28,7 +28,7 @@ import os, sys
 from pathlib import Path
 from kina_review.pay.ledger import open_ledger
 from kina_review.pay.payees import book_path, read_book
-from kina_review.pay.payments import plan_into
+from kina_review.pay.plans import plan_into
 from kina_review.pay.posting import post_to
 from tests.review.stories import review, settled
 

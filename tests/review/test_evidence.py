@@ -11,7 +11,7 @@ import pytest
 from kina_build.errors import InputError, Refusal
 from kina_review.pay.ledger import open_ledger
 from kina_review.pay.payees import book_path, read_book
-from kina_review.pay.payments import plan_into
+from kina_review.pay.plans import plan_into
 from kina_review.pay.posting import post_to, recall
 from kina_review.records import Finding, Grade, Review
 from kina_review.tournament.settlement import Terms

@@ -14,10 +14,11 @@ import pytest
 from kina_build.errors import InputError, Refusal
 from kina_review.economics.bonus import check_bonus
 from kina_review.money import cap, format_amount, parse_amount, split, total
+from kina_review.pay.drafting import draft_lines
 from kina_review.pay.ledger import create_ledger
 from kina_review.pay.payees import PayeeBook
-from kina_review.pay.payments import batch_payments, move_batch, plan_into
-from kina_review.pay.posting import draft_lines
+from kina_review.pay.payments import batch_payments, move_batch
+from kina_review.pay.plans import plan_into
 from kina_review.pay.providers import batches, match_ids
 from kina_review.pay.reconcile import Proof, ProviderRow, reconcile
 from kina_review.records import PayRule, Review

@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from kina_review.pay.statements import SENTENCES
+from kina_review.pay.sentences import SENTENCES
 from kina_review.records import Reason
 from kina_review.words import (
     STATUS_ALIASES,

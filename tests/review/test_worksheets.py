@@ -10,7 +10,8 @@ import pytest
 
 from kina_build.errors import InputError, Refusal, RowErrors
 from kina_build.items.model import Item
-from kina_review.desk.collection import Desk, _mark, collect_grades, collect_reviews
+from kina_review.desk.authorship import Desk
+from kina_review.desk.collection import _mark, collect_grades, collect_reviews
 from kina_review.desk.deskmap import project_title, read_task
 from kina_review.desk.grading_plan import Appeal, plan_appeals, plan_grading
 from kina_review.desk.worksheets import read_worksheets, write_worksheets

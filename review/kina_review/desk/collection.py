@@ -1,73 +1,23 @@
 """Annotations to reviews and grades: what counts becomes one, what does not is set aside with a reason.
 
-The desk protects nothing: anyone who can log in may annotate, edit, import and sign as
-anyone. So every annotation is held against the local map of who was given what: it counts
-only on the task that was pushed for its reviewer, and only if the server itself saw that
-reviewer write it last (an imported annotation names no writer).
-
-Two rules choose among several texts. Of one annotation, the last text counts that its author
-wrote before the snapshot, as any pull kept it: a later edit, by whomever, changes nothing.
-Of several annotations of one person on one item, the first complete one counts.
+Whose text it is, and which of several texts counts, is told in `authorship`. Of several
+annotations of one person on one item, the first complete one counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from kina_build.jsonl import describe
+from kina_review.desk.authorship import Annotation, Desk, Fault, by_annotation, fault_of_text, last_good
 from kina_review.desk.labelling import MARK_PREFIX, WHOLE_ITEM
-from kina_review.records import Assignment, Flaw, Grade, Instant, Record, Review
+from kina_review.records import Assignment, Flaw, Grade, Record, Review
 from kina_review.rubric import CRITERION_NAMES, TOP_RATING
 
 Result = TypeVar("Result", Review, Grade)
-
-Fault = Literal[
-    "unknown_task",
-    "foreign_task",
-    "not_assigned",
-    "unproven_author",
-    "forged_author",
-    "edited_by_other",
-    "deleted_user",
-    "duplicate",
-    "skipped",
-    "draft",
-    "incomplete",
-    "impossible_value",
-    "late_edit",
-]
-"""Why an annotation is not used."""
-
-SAME_WRITE_S = 2.0
-"""Seconds between the two time stamps of an annotation that was written only once."""
-
-
-class Annotation(Record):
-    """One annotation as a desk or a worksheet gave it, before anything is believed."""
-
-    annotation_id: str
-    assignment_id: str | None
-    """Of the task it is on; None where the task carries none of ours."""
-    task_id: int | None = None
-    """The desk's number of that task; None on a worksheet."""
-    author: str | None
-    """Account that signs it; None when the account was deleted."""
-    updated_by: str | None = None
-    """Account that wrote it last; None where it was imported, or that account was deleted."""
-    created_at: Instant | None = None
-    """By the server's clock; of a worksheet, when it was handed in."""
-    updated_at: Instant | None = None
-    lead_time_s: float | None = None
-    """The browser's word, not the server's."""
-    skipped: bool = False
-    draft: bool = False
-    values: dict[str, Any] = Field(default_factory=dict)
-    """Control name to value."""
 
 
 class Quarantined(Record):
@@ -89,18 +39,6 @@ class Collected(Record, Generic[Result]):
     results: tuple[Result, ...]
     """For reviews: good ones, and a row with status missing, skipped or draft for each slot without."""
     quarantine: tuple[Quarantined, ...]
-
-
-@dataclass(frozen=True)
-class Desk:
-    """Against what annotations are held."""
-
-    accounts: Mapping[str, str]
-    """Reviewer id to account on the desk."""
-    tasks: Mapping[str, int] | None = None
-    """Assignment id to the task that was pushed; None for worksheets, where the file proves the author."""
-    snapshot: datetime | None = None
-    """Instant after which a text no longer counts."""
 
 
 def collect_reviews(
@@ -137,12 +75,6 @@ def collect_grades(
     return Collected(results=tuple(grades), quarantine=tuple(quarantine))
 
 
-def merge_texts(kept: Sequence[Annotation], seen: Sequence[Annotation]) -> list[Annotation]:
-    """Return every text once, by annotation and time; of two copies the one that was kept first."""
-    texts = {_text_key(text): text for text in [*seen, *kept]}
-    return [texts[key] for key in sorted(texts)]
-
-
 def _sort_out(
     annotations: Sequence[Annotation],
     assignments: Sequence[Assignment],
@@ -153,9 +85,9 @@ def _sort_out(
     given = {slot.assignment_id: slot for slot in assignments if slot.assignment_id}
     found: dict[str, Result] = {}
     quarantine: list[Quarantined] = []
-    for texts in _by_annotation(annotations):
+    for texts in by_annotation(annotations):
         slot = given.get(texts[-1].assignment_id or "")
-        chosen, later = _last_good(texts, slot, desk)
+        chosen, later = last_good(texts, slot, desk)
         fault = _fault_of(chosen, slot, desk, grading=read is read_grade)
         if fault is None and slot is not None and slot.assignment_id in found:
             fault = ("duplicate", "a complete one of the same person came before")
@@ -166,67 +98,15 @@ def _sort_out(
                 fault = ("impossible_value", "; ".join(describe(error)))
         if fault is not None:
             quarantine.append(_set_aside(chosen, slot, *fault))
-        faults = [(text, _fault_of_text(text, slot, desk)) for text in later]
+        faults = [(text, fault_of_text(text, slot, desk)) for text in later]
         quarantine += [_set_aside(text, slot, *fault) for text, fault in faults if fault]
     return found, sorted(quarantine, key=lambda fault: (fault.annotation_id, fault.reason))
-
-
-def _by_annotation(annotations: Sequence[Annotation]) -> list[list[Annotation]]:
-    """Return the texts of each annotation, oldest first; annotations by age."""
-    groups: dict[str, list[Annotation]] = {}
-    for text in merge_texts(annotations, ()):
-        groups.setdefault(text.annotation_id, []).append(text)
-    return sorted(groups.values(), key=lambda texts: _age(texts[0]))
-
-
-def _last_good(
-    texts: Sequence[Annotation], slot: Assignment | None, desk: Desk
-) -> tuple[Annotation, Sequence[Annotation]]:
-    """Return the last text that its author wrote in time, and those after it; else the last, alone."""
-    good = [n for n, text in enumerate(texts) if _fault_of_text(text, slot, desk) is None]
-    return (texts[good[-1]], texts[good[-1] + 1 :]) if good else (texts[-1], ())
 
 
 def _fault_of(
     annotation: Annotation, slot: Assignment | None, desk: Desk, *, grading: bool
 ) -> tuple[Fault, str] | None:
-    return _fault_of_text(annotation, slot, desk) or _fault_of_content(annotation, grading=grading)
-
-
-def _fault_of_text(annotation: Annotation, slot: Assignment | None, desk: Desk) -> tuple[Fault, str] | None:
-    """Tell why a text is not its reviewer's own, or not of the time that counts."""
-    if slot is None:
-        return "unknown_task", "the task is not one of this batch"
-    if desk.tasks is not None and annotation.task_id != desk.tasks.get(str(slot.assignment_id)):
-        return "foreign_task", f"on task {annotation.task_id}, which was not pushed for this assignment"
-    return _fault_of_author(annotation, slot, desk) or _fault_of_time(annotation, desk)
-
-
-def _fault_of_author(annotation: Annotation, slot: Assignment, desk: Desk) -> tuple[Fault, str] | None:
-    account = desk.accounts.get(slot.reviewer_id)
-    if annotation.author is None:
-        return "deleted_user", "its author's account was deleted; nobody can vouch for it"
-    if annotation.author != account:
-        return "not_assigned", f"signed by {annotation.author}, who was not given this item"
-    # neither a draft nor a worksheet names who wrote it last
-    editor = annotation.updated_by or (account if annotation.draft or desk.tasks is None else None)
-    if editor is None:
-        return "unproven_author", f"signed as {account}, but the desk saw nobody write it: it was imported"
-    if editor == account:
-        return None
-    forged = _written_once(annotation)
-    return ("forged_author" if forged else "edited_by_other"), (
-        f"signed as {account} but written by {editor}" if forged else f"last written by {editor}"
-    )
-
-
-def _fault_of_time(annotation: Annotation, desk: Desk) -> tuple[Fault, str] | None:
-    written = annotation.updated_at or annotation.created_at
-    if desk.snapshot is None or written is None or written <= desk.snapshot:
-        return None
-    if annotation.created_at is None or annotation.created_at > desk.snapshot:
-        return "late_edit", "written after the snapshot"
-    return "late_edit", "changed after the snapshot; only a text that an earlier pull kept could count"
+    return fault_of_text(annotation, slot, desk) or _fault_of_content(annotation, grading=grading)
 
 
 def _fault_of_content(annotation: Annotation, *, grading: bool) -> tuple[Fault, str] | None:
@@ -238,12 +118,6 @@ def _fault_of_content(annotation: Annotation, *, grading: bool) -> tuple[Fault, 
     if missing:
         return "incomplete", f"no {', '.join(name.removeprefix(MARK_PREFIX) for name in missing)}"
     return None
-
-
-def _written_once(annotation: Annotation) -> bool:
-    if annotation.created_at is None or annotation.updated_at is None:
-        return True
-    return (annotation.updated_at - annotation.created_at).total_seconds() < SAME_WRITE_S
 
 
 def read_review(annotation: Annotation, slot: Assignment) -> Review:
@@ -338,13 +212,3 @@ def _set_aside(annotation: Annotation, slot: Assignment | None, reason: Fault, d
         detail=detail,
         author=annotation.author,
     )
-
-
-def _text_key(text: Annotation) -> tuple[str, str]:
-    written = text.updated_at or text.created_at
-    return text.annotation_id, written.isoformat() if written else ""
-
-
-def _age(annotation: Annotation) -> tuple[str, str]:
-    created = annotation.created_at.isoformat() if annotation.created_at else ""
-    return created, annotation.annotation_id

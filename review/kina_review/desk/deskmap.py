@@ -16,7 +16,7 @@ from typing import Any
 
 from kina_build.errors import ConfigError, InputError, Refusal
 from kina_build.progress import Progress, silent
-from kina_review.desk.collection import Annotation
+from kina_review.desk.authorship import Annotation
 from kina_review.desk.labelling import Purpose, read_result
 from kina_review.desk.labelstudio import PAGE, DeskServer
 from kina_review.records import Assignment, Record, Reviewer

@@ -7,7 +7,8 @@ import io
 import numpy as np
 
 from kina_build.errors import Refusal
-from kina_review.economics.simulate import Comparison, ecdf
+from kina_review.economics.dominance import ecdf
+from kina_review.economics.simulate import Comparison
 
 POINTS = 400
 

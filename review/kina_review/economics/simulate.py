@@ -20,10 +20,10 @@ from pydantic import Field
 from kina_build.config import Section
 from kina_review.economics.bonus import Watch, collusion_bonus, drops_of, flat_rate
 from kina_review.economics.calibration import NormalScores, PassRates, normal_gaps, normal_pass_rates
+from kina_review.economics.dominance import Dominance, Floats, check_dominance
 from kina_review.rubric import Tie
 
 Scheme = Literal["flat", "tournament"]
-Floats = NDArray[np.float64]
 NonNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 ROUNDS = 200
@@ -83,20 +83,6 @@ class Outcome:
     """Items whose two reviewers agreed to shirk."""
     quality: Floats
     """Quality behind each released item, sorted; shape (released,)."""
-
-
-@dataclass(frozen=True)
-class Dominance:
-    """The first-order check: F_tournament <= F_flat everywhere, up to a band."""
-
-    holds: bool
-    """At no point is the tournament worse by more than the band: dominance is not contradicted."""
-    worst: float
-    """Largest F_tournament - F_flat."""
-    worst_at: float
-    band: float
-    """Two-sample DKW band: sqrt(ln(2/alpha)/2) (1/sqrt(n) + 1/sqrt(m)), alpha shared between both."""
-    mean_gain: float
 
 
 @dataclass(frozen=True)
@@ -193,30 +179,6 @@ def grade_scale(population: Population) -> NormalScores:
 def collusion_threshold(population: Population) -> float | None:
     """Return B_coal of a population at its mean cost; None if no bonus deters."""
     return collusion_bonus(population.cost, drops_of(_pass_rates(population)), _watch(population)).worst
-
-
-def check_dominance(flat: Floats, tournament: Floats, confidence: float = 0.95) -> Dominance:
-    """Check F_tournament <= F_flat on two sorted samples.
-
-    Source: Massart's constant for the Dvoretzky-Kiefer-Wolfowitz inequality (1990).
-    """
-    if not len(flat) or not len(tournament):
-        return Dominance(False, math.nan, math.nan, math.inf, math.nan)
-    grid = np.concatenate([flat, tournament])
-    excess = ecdf(tournament, grid) - ecdf(flat, grid)
-    at = int(excess.argmax())
-    # each sample gets half of the error
-    band = math.sqrt(math.log(4 / (1 - confidence)) / 2) * (
-        1 / math.sqrt(len(flat)) + 1 / math.sqrt(len(tournament))
-    )
-    worst = float(excess[at])
-    gain = float(tournament.mean() - flat.mean())
-    return Dominance(bool(worst <= band), worst, float(grid[at]), band, gain)
-
-
-def ecdf(sample: Floats, at: Floats) -> Floats:
-    """Return the share of a sorted sample that is at most each point."""
-    return np.searchsorted(sample, at, side="right") / len(sample)
 
 
 def sweep_bonus(population: Population, bonuses: Sequence[float], seed: int = 0) -> list[Outcome]:

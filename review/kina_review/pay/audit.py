@@ -11,18 +11,14 @@ import hashlib
 import hmac
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from statistics import NormalDist
 
 from kina_build.errors import InputError, Refusal
 from kina_build.jsonl import canonical
-from kina_build.shares import bound_share
 from kina_review.pay.ledger import Ledger, open_ledger
 from kina_review.records import Audit, Decision, Finding, LedgerEntry
-from kina_review.rubric import ReviewRules
 
 LEAST_SEED_LENGTH = 16
 """Characters below which a seed could be guessed from its commitment."""
@@ -31,19 +27,6 @@ LEAST_SEED_LENGTH = 16
 COVERS_ALL = "all:"
 """Begin of a commitment that covers more than the seed."""
 RULE = "ceil(rate * N) of the approved items in the order of HMAC-SHA256(seed, item_id)"
-
-
-@dataclass(frozen=True)
-class FlawRate:
-    """How many approved items are flawed, by the audit's sample."""
-
-    audited: int
-    flawed: int
-    rate: float
-    lower: float
-    """Two-sided Wilson interval; the sample is drawn without replacement, so it is on the wide side."""
-    upper: float
-    confidence: float
 
 
 def commit(seed: str) -> str:
@@ -142,35 +125,6 @@ def check_first(audit: Audit, earlier: Iterable[Audit]) -> None:
 def approved_items(decisions: Sequence[Decision]) -> list[str]:
     """Return the ids of accepted items."""
     return sorted(decision.item_id for decision in decisions if decision.decision == "accept")
-
-
-def check_findings(audit: Audit, findings: Sequence[Finding]) -> list[str]:
-    """Check that findings are about drawn items only; return the drawn items still without one.
-
-    Raises:
-        Refusal: a finding on an item that was not drawn, or two on one item.
-    """
-    seen: set[str] = set()
-    for finding in findings:
-        if finding.item_id not in audit.item_ids:
-            raise Refusal(
-                f"a finding on item {finding.item_id!r}, which was not drawn",
-                hint="only drawn items may cost anybody money",
-            )
-        if finding.item_id in seen:
-            raise Refusal(f"two findings on item {finding.item_id!r}")
-        seen.add(finding.item_id)
-    return [item_id for item_id in audit.item_ids if item_id not in seen]
-
-
-def flaw_rate(findings: Sequence[Finding], rules: ReviewRules = ReviewRules()) -> FlawRate | None:
-    """Estimate the share of flawed items among the approved; None without findings."""
-    if not findings:
-        return None
-    flawed = sum(finding.flawed for finding in findings)
-    z = NormalDist().inv_cdf((1 + rules.confidence) / 2)
-    lower, upper = bound_share(flawed, len(findings), z)
-    return FlawRate(len(findings), flawed, flawed / len(findings), lower, upper, rules.confidence)
 
 
 def _lot(seed: str, item_id: str) -> bytes:

@@ -9,7 +9,6 @@ and hash of the head). A ledger begun before there were keys is sealed at its fi
 from __future__ import annotations
 
 import operator
-import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,17 @@ from typing import Any
 
 from kina_build.errors import InputError, KinaError, Refusal
 from kina_build.progress import Progress, silent
+from kina_review.pay.ledger_file import (
+    COLUMNS,
+    FAULTS,
+    FORMAT,
+    OLDER_FORMAT,
+    WHAT_IS,
+    connect,
+    fault_of,
+    own_schema,
+    schema_of,
+)
 from kina_review.pay.seal import (
     Head,
     begin_key,
@@ -32,45 +42,12 @@ from kina_review.pay.seal import (
 )
 from kina_review.records import EntryKind, LedgerEntry
 
-FORMAT = "kina-ledger/2"
-"""All lines are keyed."""
-OLDER_FORMAT = "kina-ledger/1"
-"""Lines are plain hashes up to the line that seals them, and keyed from it on."""
-WAIT_S = 60.0
-"""How long a writer waits for another one before it is refused."""
 REPORT_EVERY = 10_000
 
-MAGIC = b"SQLite format 3\0"
-"""First bytes of every SQLite file."""
-FAULTS = (sqlite3.Error, UnicodeDecodeError)
-"""What sqlite3 raises on a damaged file: its message may quote bytes of the file."""
-_WHAT_IS = "is this a ledger of `kina review settle`?"
 
 SEALED = "from this line on the chain is keyed"
 UNBEGUN = "0" * 64
 """Hash in the mark of a ledger that has no line yet."""
-
-COLUMNS = tuple(name for name in LedgerEntry.model_fields if name != "hash")
-
-SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE entries (
-  seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, item_id TEXT NOT NULL, round TEXT NOT NULL,
-  reviewer_id TEXT NOT NULL, payee_ref TEXT NOT NULL, rule TEXT NOT NULL, amount_minor INTEGER NOT NULL,
-  reason TEXT NOT NULL, payment_id TEXT NOT NULL, hash TEXT NOT NULL
-) STRICT;
-CREATE TRIGGER entries_only_grow BEFORE INSERT ON entries
-  WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM entries)
-  BEGIN SELECT RAISE(ABORT, 'the ledger only grows at its end'); END;
-CREATE TRIGGER entries_never_change BEFORE UPDATE ON entries
-  BEGIN SELECT RAISE(ABORT, 'ledger lines never change'); END;
-CREATE TRIGGER entries_never_go BEFORE DELETE ON entries
-  BEGIN SELECT RAISE(ABORT, 'ledger lines never go'); END;
-CREATE TRIGGER meta_never_changes BEFORE UPDATE ON meta
-  BEGIN SELECT RAISE(ABORT, 'ledger settings never change'); END;
-CREATE TRIGGER meta_never_goes BEFORE DELETE ON meta
-  BEGIN SELECT RAISE(ABORT, 'ledger settings never go'); END;
-"""
 
 
 @dataclass(frozen=True)
@@ -104,7 +81,7 @@ class Ledger:
         if found != "ok":
             raise InputError(f"{name}: the file is damaged: {found}", hint="restore it from a copy")
         if "meta" not in {table for (table,) in self._query("SELECT name FROM sqlite_master")}:
-            raise InputError(f"{name}: another program's SQLite file, not a ledger", hint=_WHAT_IS)
+            raise InputError(f"{name}: another program's SQLite file, not a ledger", hint=WHAT_IS)
         settings = dict(self._query("SELECT key, value FROM meta"))
         known = settings.get("format") in (FORMAT, OLDER_FORMAT)
         if not known or not settings.keys() >= {"currency", "key_check"}:
@@ -138,7 +115,7 @@ class Ledger:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
-            raise _fault(self.name, error) from None
+            raise fault_of(self.name, error) from None
         try:
             yield
             head = self.head()
@@ -149,7 +126,7 @@ class Ledger:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             if isinstance(error, FAULTS):
-                raise _fault(self.name, error) from None
+                raise fault_of(self.name, error) from None
             raise
 
     def head(self) -> Head:
@@ -208,7 +185,7 @@ class Ledger:
             for row in self._connection.execute(sql, kinds):
                 yield LedgerEntry.model_construct(**dict(zip((*COLUMNS, "hash"), row, strict=True)))
         except FAULTS as error:
-            raise _fault(self.name, error) from None
+            raise fault_of(self.name, error) from None
 
     def verify(self, anchors: Sequence[Head] = (), on_progress: Progress = silent) -> Head:
         """Walk the whole chain, hold it against its mark and earlier anchors, and return the head.
@@ -279,14 +256,14 @@ class Ledger:
         found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if found != "ok":
             raise Refusal(f"{self.name}: the file is damaged: {found}")
-        if sorted(_schema(self._connection)) != sorted(_own_schema()):
+        if sorted(schema_of(self._connection)) != sorted(own_schema()):
             raise Refusal(f"{self.name}: the tables or their guards were changed")
 
     def _query(self, sql: str) -> list[Any]:
         try:
             return self._connection.execute(sql).fetchall()
         except FAULTS as error:
-            raise _fault(self.name, error) from None
+            raise fault_of(self.name, error) from None
 
 
 def open_ledger(path: Path, anchors: Sequence[Head] = (), on_progress: Progress = silent) -> Ledger:
@@ -307,7 +284,7 @@ def open_ledger(path: Path, anchors: Sequence[Head] = (), on_progress: Progress 
             f"{path}: no such ledger" + (", though its key and mark are there: it was lost" if lost else ""),
             hint="restore it" if lost else "`kina review settle --ledger` begins one",
         )
-    return _opened(_connect(path), path, anchors, on_progress)
+    return _opened(connect(path), path, anchors, on_progress)
 
 
 def create_ledger(path: Path, currency: str, key_check: str) -> Ledger:
@@ -321,11 +298,11 @@ def create_ledger(path: Path, currency: str, key_check: str) -> Ledger:
             path.touch(mode=0o600)
     except OSError as error:
         raise InputError(f"{path}: cannot write: {error.strerror or error}") from None
-    connection = _connect(path)
+    connection = connect(path)
     try:
         connection.execute("BEGIN IMMEDIATE")
-        if not _schema(connection):
-            for statement in _own_schema():
+        if not schema_of(connection):
+            for statement in own_schema():
                 connection.execute(statement)
             _begin_sealed(path, currency, key_check)
             values = {"format": FORMAT, "currency": currency, "key_check": key_check}
@@ -333,7 +310,7 @@ def create_ledger(path: Path, currency: str, key_check: str) -> Ledger:
         connection.execute("COMMIT")
     except FAULTS as error:
         connection.close()
-        raise _fault(str(path), error) from None
+        raise fault_of(str(path), error) from None
     except KinaError:
         connection.close()
         raise
@@ -377,45 +354,6 @@ def _missing(path: Path) -> Refusal:
     )
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    """Open the file: the only place that does.
-
-    Raises:
-        InputError: a folder, a file that cannot be read, or one that is not SQLite's.
-    """
-    try:
-        with path.open("rb") as file:
-            start = file.read(len(MAGIC))
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a folder, not a ledger") from None
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    if start and start != MAGIC:
-        raise InputError(f"{path}: not a ledger, nor any SQLite file", hint=_WHAT_IS)
-    try:
-        connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None)
-        connection.execute("PRAGMA synchronous = FULL")
-    except FAULTS as error:
-        raise _fault(str(path), error) from None
-    return connection
-
-
-def _schema(connection: sqlite3.Connection) -> list[str]:
-    return [sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")]
-
-
-def _own_schema() -> list[str]:
-    parts = re.split(r"(?<=STRICT);|(?<=END);", SCHEMA)
-    return [part.strip() for part in parts if part.strip()]
-
-
 def _hold_against(wanted: dict[int, set[str]], seq: int, digest: str, name: str) -> None:
     if seq in wanted and wanted[seq] != {digest}:
         raise Refusal(f"{name}: line {seq} is not the one an earlier statement saw: the ledger was rewritten")
-
-
-def _fault(name: str, error: Exception) -> InputError | Refusal:
-    text = str(error)
-    if "locked" in text or "busy" in text:
-        return Refusal(f"{name}: another process is writing to it", hint="try again when it is done")
-    return InputError(f"{name}: {text}", hint=_WHAT_IS)

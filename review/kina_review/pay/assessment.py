@@ -1,6 +1,6 @@
-"""Strikes: when audits have shown enough about a reviewer. Wald's sequential test (1945).
+"""What audits say: the flaw rate among approved items, and what a reviewer's record calls for.
 
-A strike informs a person, who decides; it never blocks pay by itself.
+A strike (Wald's sequential test, 1945) informs a person, who decides; it never blocks pay by itself.
 """
 
 from __future__ import annotations
@@ -9,10 +9,56 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Literal
 
-from kina_review.records import Finding, Review
+from kina_build.errors import Refusal
+from kina_build.shares import bound_share
+from kina_review.records import Audit, Finding, Review
 from kina_review.rubric import ReviewRules
+
+
+@dataclass(frozen=True)
+class FlawRate:
+    """How many approved items are flawed, by the audit's sample."""
+
+    audited: int
+    flawed: int
+    rate: float
+    lower: float
+    """Two-sided Wilson interval; the sample is drawn without replacement, so it is on the wide side."""
+    upper: float
+    confidence: float
+
+
+def check_findings(audit: Audit, findings: Sequence[Finding]) -> list[str]:
+    """Check that findings are about drawn items only; return the drawn items still without one.
+
+    Raises:
+        Refusal: a finding on an item that was not drawn, or two on one item.
+    """
+    seen: set[str] = set()
+    for finding in findings:
+        if finding.item_id not in audit.item_ids:
+            raise Refusal(
+                f"a finding on item {finding.item_id!r}, which was not drawn",
+                hint="only drawn items may cost anybody money",
+            )
+        if finding.item_id in seen:
+            raise Refusal(f"two findings on item {finding.item_id!r}")
+        seen.add(finding.item_id)
+    return [item_id for item_id in audit.item_ids if item_id not in seen]
+
+
+def flaw_rate(findings: Sequence[Finding], rules: ReviewRules = ReviewRules()) -> FlawRate | None:
+    """Estimate the share of flawed items among the approved; None without findings."""
+    if not findings:
+        return None
+    flawed = sum(finding.flawed for finding in findings)
+    z = NormalDist().inv_cdf((1 + rules.confidence) / 2)
+    lower, upper = bound_share(flawed, len(findings), z)
+    return FlawRate(len(findings), flawed, flawed / len(findings), lower, upper, rules.confidence)
+
 
 Call = Literal["strike_out", "in_good_standing", "keep_watching"]
 
