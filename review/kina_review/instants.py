@@ -13,6 +13,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
+from kina_build.errors import UsageError
+
 NUMBER = re.compile(r"[+-]?\d{1,20}(?:\.\d{0,20})?")
 """A plain number: 46090.5 and 1772442012 match, 2026-03-01 must not."""
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
@@ -51,6 +53,19 @@ def check_instant(value: object) -> object:
     if ISO_DATE.match(text):
         return text
     raise ValueError(f"{text[:40]!r} is no instant such as 2026-03-31T23:59:59Z; {STATE_IT}")
+
+
+def read_moment(text: str, option: str) -> datetime:
+    """Read an instant that an option gives, in UTC; one without an offset is taken to be UTC.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        moment = datetime.fromisoformat(str(check_instant(text)))
+    except ValueError:
+        raise UsageError(f"{option} {text!r} is no instant", hint="such as 2026-03-31T23:59:59Z") from None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def read_local(value: object, form: DateForm) -> datetime | str:

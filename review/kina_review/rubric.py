@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from kina_build.config import Section
+from kina_build.config import CONFIG_NAME, Section, Settings, check_section
 
 Tie = Literal["split", "strict", "coin"]
 """Who gets the bonus of a tie at or above the bar: half each, nobody, or one by a seeded coin."""
@@ -179,6 +179,15 @@ class ReviewPage(Section):
     """Table [review] in its place in kina.toml, so that messages name keys in full."""
 
     review: ReviewRules = ReviewRules()
+
+
+def rules_of(settings: Settings) -> ReviewRules:
+    """Check table [review] of kina.toml and return it resolved.
+
+    Raises:
+        ConfigError: an unknown key or a bad value.
+    """
+    return check_section(ReviewPage, {"review": settings.review}, CONFIG_NAME).review
 
 
 def best_score(rules: ReviewRules = ReviewRules()) -> Decimal:

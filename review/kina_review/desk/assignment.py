@@ -13,6 +13,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,26 @@ class Plan:
     """Items held back only by the cap on open work."""
     shortages: tuple[Shortage, ...]
     """Items that no assignment can serve, with the reviewers that are too few."""
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Return the plan's figures as plain values."""
+        return {
+            "assignments": len(self.assignments),
+            "added": self.added,
+            "repeated_pairs": self.repeated_pairs,
+            "waiting": list(self.waiting),
+            "loads": self.loads,
+            "shortages": [
+                {
+                    "item_ids": list(shortage.item_ids),
+                    "reviewer_ids": list(shortage.reviewer_ids),
+                    "needed": shortage.needed,
+                    "available": shortage.available,
+                }
+                for shortage in self.shortages
+            ],
+        }
 
 
 def assign_reviewers(

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from statistics import median
-from typing import Literal
+from typing import Any, Literal
 
 from kina_build.shares import bound_share
+from kina_build.tables import read_table
+from kina_review.desk.agreement import Coefficient, cohen_kappa, gwet_ac1, krippendorff_alpha
+from kina_review.intake import read_reviews
 from kina_review.records import Review
-from kina_review.rubric import ReviewRules
+from kina_review.rubric import CRITERION_NAMES, ReviewRules
 
 Flag = Literal["no_rejections", "fast", "missed_seeded", "copied_text"]
 
@@ -133,3 +137,56 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
     if len(words) <= SHINGLE_WORDS:
         return {tuple(words)} if words else set()
     return {tuple(words[i : i + SHINGLE_WORDS]) for i in range(len(words) - SHINGLE_WORDS + 1)}
+
+
+def measure_agreement(
+    files: Sequence[Path], seeded_bad: Path | None = None, rules: ReviewRules = ReviewRules(), seed: int = 0
+) -> dict[str, Any]:
+    """Measure agreement on verdicts and ratings, and put each reviewer beside their peers.
+
+    Args:
+        files: reviews: tables, or exports of other desks.
+        seeded_bad: items planted with a known flaw.
+        rules: numbers behind the flags.
+        seed: of the bootstrap.
+
+    Raises:
+        InputError: an unreadable file.
+    """
+    table = read_reviews(files)
+    rows = [review for review in table.records if _is_own(review)]
+    planted = [str(row.values.get("item_id", "")) for row in read_table(seeded_bad)] if seeded_bad else []
+    found = _coefficients(rows, table.ratings, seed)
+    return {
+        "reviews": len(rows),
+        "agreement": {name: asdict(one) for name, one in found.items()},
+        "profiles": [asdict(profile) for profile in profile_reviewers(rows, planted, rules)],
+    }
+
+
+def _is_own(review: Review) -> bool:
+    return review.status == "submitted" and review.updated_by in (None, review.reviewer_id)
+
+
+def _coefficients(
+    rows: Sequence[Review], ratings: Mapping[tuple[str, str], Mapping[str, Any]], seed: int
+) -> dict[str, Coefficient]:
+    verdicts: dict[str, list[str | float]] = defaultdict(list)
+    marks: dict[str, dict[str, list[str | float]]] = {name: defaultdict(list) for name in CRITERION_NAMES}
+    for review in rows:
+        if review.verdict:
+            verdicts[review.item_id].append(review.verdict)
+        # ratings of another tool need not be on our scale: agreement asks only for their order
+        for name, mark in {**ratings.get((review.item_id, review.reviewer_id), {}), **review.ratings}.items():
+            marks[name][review.item_id].append(mark)
+    found = {
+        "verdict, alpha": krippendorff_alpha(verdicts, seed=seed),
+        "verdict, AC1": gwet_ac1(verdicts, seed=seed),
+    }
+    people = sorted({review.reviewer_id for review in rows})
+    if len(people) == 2:  # kappa is about two fixed raters
+        one, two = ({r.item_id: r.verdict for r in rows if r.reviewer_id == p and r.verdict} for p in people)
+        found["verdict, kappa"] = cohen_kappa(one, two, seed=seed)
+    for name, units in marks.items():
+        found[f"{name}, alpha (ordinal)"] = krippendorff_alpha(units, "ordinal", seed=seed)
+    return found

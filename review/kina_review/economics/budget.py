@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import asdict, dataclass
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from typing import Any
 
-from kina_build.errors import Refusal
-from kina_review.money import format_amount
-from kina_review.rubric import REVIEWS_PER_ITEM
+from kina_build.errors import Refusal, UsageError
+from kina_review.economics.options import BudgetOptions
+from kina_review.money import format_amount, parse_amount
+from kina_review.rubric import REVIEWS_PER_ITEM, ReviewRules
 
 
 @dataclass(frozen=True)
@@ -50,3 +52,33 @@ def check_budget(budget: Budget, currency: str) -> None:
             f"beyond the budget of {format_amount(budget.budget_minor, currency)}",
             hint=f"{budget.most_items} items are the most that fit",
         )
+
+
+def hold_budget(options: BudgetOptions, rules: ReviewRules = ReviewRules()) -> dict[str, Any]:
+    """Hold the worst case of a batch against its budget; return the report, amounts in minor units.
+
+    Raises:
+        InputError: a bad amount or currency.
+        Refusal: the batch could cost more than there is.
+        UsageError: a fee that is no share.
+    """
+    code = options.currency or rules.currency
+    plan = plan_budget(
+        options.items,
+        parse_amount(options.budget, code),
+        parse_amount(options.base if options.base is not None else rules.base, code),
+        parse_amount(options.bonus if options.bonus is not None else rules.bonus, code),
+        rules.fee if options.fee is None else _read_share("--fee", options.fee),
+    )
+    check_budget(plan, code)
+    return asdict(plan) | {"currency": code}
+
+
+def _read_share(option: str, text: str) -> Decimal:
+    try:
+        share = Decimal(text)
+    except InvalidOperation:
+        raise UsageError(f"{option} {text!r} is not a number") from None
+    if not share.is_finite() or share < 0:
+        raise UsageError(f"{option} {text!r} must be a share such as 0.33")
+    return share

@@ -1,14 +1,19 @@
-"""The plot of a simulation: two distribution functions of released quality, with their band."""
+"""A simulation for people: its figures, and the plot of released quality under both schemes."""
 
 from __future__ import annotations
 
 import io
+import math
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
+from kina_build.config import check_section
 from kina_build.errors import Refusal
 from kina_review.economics.dominance import ecdf
-from kina_review.economics.simulate import Comparison
+from kina_review.economics.options import SimulateOptions
+from kina_review.economics.simulate import Comparison, Outcome, Population, collusion_threshold
 
 POINTS = 400
 
@@ -52,3 +57,37 @@ def draw_comparison(comparison: Comparison) -> str:
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()
+
+
+def report_comparison(comparison: Comparison) -> dict[str, Any]:
+    """Return a comparison's figures as plain values; what is undefined is None."""
+    dominance = {
+        key: value if isinstance(value, bool) or math.isfinite(value) else None
+        for key, value in asdict(comparison.dominance).items()
+    }
+    return {
+        "flat": _outcome(comparison.flat),
+        "tournament": _outcome(comparison.tournament),
+        "dominance": dominance,
+        "flat_pay": comparison.flat_pay,
+        "b_coal": collusion_threshold(comparison.population),
+        "population": comparison.population.model_dump(),
+        "seed": comparison.seed,
+    }
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    keys = ("high_rate", "mean_quality", "reviews", "released", "spend", "tie_rate", "shirking_pairs")
+    values = {key: getattr(outcome, key) for key in keys}
+    return {key: None if value != value else value for key, value in values.items()}  # noqa: PLR0124  NaN
+
+
+def population_of(options: SimulateOptions) -> Population:
+    """Return the population that the options describe, with its own numbers where they say none.
+
+    Raises:
+        ConfigError: a number out of bounds.
+    """
+    given = {name: getattr(options, name, None) for name in Population.model_fields}
+    told = {name: value for name, value in given.items() if value is not None}
+    return check_section(Population, told, "option")

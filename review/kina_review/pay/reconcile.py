@@ -6,16 +6,23 @@ the list of another batch, and nothing it says is believed.
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Annotated, Literal, get_args
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator
 
+from kina_build.errors import Refusal
+from kina_build.rows.source import open_source
+from kina_build.tables import read_typed
 from kina_review.money import format_amount, parse_amount
-from kina_review.pay.payments import NEXT, UNDER_WAY, paid_out
+from kina_review.pay.ledger import open_ledger
+from kina_review.pay.payees import Account, book_path, check_book, other_names, payment_accounts, read_book
+from kina_review.pay.payments import NEXT, UNDER_WAY, batch_payments, move, paid_out, read_payments
 from kina_review.pay.providers import match_ids
 from kina_review.records import Id, Payment, PaymentState, Record, Step
 from kina_review.words import read_word
@@ -194,3 +201,67 @@ def _step(payment: Payment, rows: Sequence[ProviderRow], proof: Proof) -> Step:
         at=next((row.completed_at for row in rows[::-1] if row.completed_at), ""),
         list_sha256=proof.list_sha256,
     )
+
+
+def reconcile_list(
+    ledger: Path,
+    batch: str | None,
+    provider_list: Path,
+    payees: Sequence[Path] = (),
+    *,
+    complete: bool = False,
+    dry_run: bool = False,
+) -> dict[str, Any]:
+    """Hold a provider's list against a batch of a ledger, and book what it proves; return the report.
+
+    Args:
+        ledger: its file.
+        batch: the batch's name; None is the only one under way.
+        provider_list: the provider's list of this batch.
+        payees: lists of other accounts of the payees.
+        complete: what is not on the list was not paid.
+        dry_run: book nothing.
+
+    Raises:
+        InputError: an unreadable file.
+        Refusal: no such batch, several under way, or a ledger that was changed.
+    """
+    rows = read_typed(provider_list, ProviderRow)
+    with open_ledger(ledger) as money:
+        book = read_book(book_path(ledger))
+        check_book(book, money.key_check)
+        past = read_payments(money.entries("payment"))
+        payments = batch_payments(money, batch or _under_way(past))
+        listed = read_typed(payees, Account) if payees else []
+        accounts = payment_accounts(book, payments, listed)
+        names = other_names(book, accounts, listed)
+        rows = [
+            row.model_copy(update={"payee_id": names.get(row.payee_id.strip(), row.payee_id)}) for row in rows
+        ]
+        proof = Proof(
+            money.currency,
+            complete=complete,
+            booked={key: one.payment_id for one in past.values() for key in one.transactions},
+            list_sha256=hashlib.sha256(open_source(provider_list).data).hexdigest(),
+        )
+        result = reconcile(payments, {ref: one.account for ref, one in accounts.items()}, rows, proof)
+        if not dry_run and result.states:
+            move(money, result.states, result.steps)
+        return {
+            "batch": payments[0].batch,
+            "states": result.states,
+            "problems": list(result.problems),
+            "open": [
+                p.payment_id for p in payments if p.state in UNDER_WAY and p.payment_id not in result.states
+            ],
+            "dry_run": dry_run,
+            "ledger_head": str(money.head()),
+        }
+
+
+def _under_way(past: Mapping[str, Payment]) -> str:
+    found = sorted({payment.batch for payment in past.values() if payment.state in UNDER_WAY})
+    if len(found) != 1:
+        told = f"batches {', '.join(found)} are under way" if found else "no batch is under way"
+        raise Refusal(f"{told}: which one is the list of?", hint="name it with --batch")
+    return found[0]

@@ -21,7 +21,7 @@ from typing import Any
 
 from kina_build.claims import sweep
 from kina_build.errors import InputError, Refusal
-from kina_build.jsonl import writing
+from kina_build.jsonl import read_text, writing
 
 KEY = re.compile(r"[0-9a-f]{64}\n?")
 WIDTH = 20
@@ -172,3 +172,18 @@ def chain(before: str, values: Sequence[Any], key: bytes | None = None) -> str:
 def find_anchors(text: str) -> list[Head]:
     """Find the anchors that a statement, report or payment file carries."""
     return [Head(int(count), digest) for count, digest in ANCHOR.findall(text)]
+
+
+def read_anchors(paths: Sequence[Path]) -> list[Head]:
+    """Read the anchors of earlier statements and payment manifests.
+
+    Raises:
+        InputError: an unreadable file, or one without an anchor.
+    """
+    found: list[Head] = []
+    for path in paths:
+        heads = find_anchors(read_text(path))
+        if not heads:
+            raise InputError(f"{path}: no ledger head in it", hint="give a statement or a payment's manifest")
+        found += heads
+    return found

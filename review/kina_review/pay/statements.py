@@ -6,10 +6,15 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from kina_build.claims import make_folder
+from kina_build.errors import Refusal
 from kina_build.escapes import in_markdown
+from kina_build.jsonl import write_text
 from kina_review.money import format_amount
+from kina_review.pay.ledger import open_ledger
 from kina_review.pay.payments import read_step
 from kina_review.pay.seal import Head
 from kina_review.pay.sentences import rule_sentence, sentence
@@ -259,3 +264,32 @@ def file_name(statement: Statement) -> str:
     """Return a file name that is safe everywhere and different for every payee."""
     name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "_" for c in statement.reviewers[0])
     return f"{name[:40]}-{statement.payee_ref[:8]}.md"
+
+
+def read_statements(
+    ledger: Path, reviewer: str | None = None, rules: ReviewRules = ReviewRules()
+) -> list[Statement]:
+    """Build the statements of a ledger: one a payee, or only that of one reviewer's payee.
+
+    Raises:
+        InputError: no such ledger.
+        Refusal: it was changed, or has no line of the reviewer.
+    """
+    with open_ledger(ledger) as book:
+        entries = list(book.entries())
+        statements = build_statements(
+            entries, book.currency, book.head(), facts=facts_of(entries), notice=notice_of(rules)
+        )
+    if reviewer is None:
+        return statements
+    own = [one for one in statements if reviewer in one.reviewers]
+    if not own:
+        raise Refusal(f"{ledger}: no line of reviewer {reviewer!r}")
+    return own
+
+
+def write_statements(folder: Path, statements: Iterable[Statement]) -> None:
+    """Write each statement as Markdown, readable by its owner only."""
+    make_folder(folder)
+    for one in statements:
+        write_text(folder / file_name(one), render(one), private=True)

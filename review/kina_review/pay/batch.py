@@ -1,17 +1,20 @@
-"""A batch file: what a batch is settled by, written down once instead of on every command line."""
+"""A batch file: what a batch is settled and paid by, written down once instead of on every command line."""
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, ValidationError
 
 from kina_build.errors import InputError, UsageError
 from kina_build.jsonl import describe, read_text
 from kina_review.records import Record
+
+Options = TypeVar("Options")
 
 
 def _as_text(value: object) -> object:
@@ -31,7 +34,7 @@ Files = Annotated[tuple[Path, ...], BeforeValidator(_as_list)]
 
 
 class Batch(Record):
-    """What `kina review settle` is told of a batch; paths are seen from the batch file."""
+    """What is fixed once for a batch; paths are seen from the batch file."""
 
     reviews: Files = ()
     scores: Files = ()
@@ -51,6 +54,17 @@ class Batch(Record):
     contests: Path | None = None
     decisions: Path | None = None
     awards: Path | None = None
+    payments: Path | None = None
+    """The payment file: --output of `kina review pay plan`."""
+    provider: str | None = None
+    payees: Files = ()
+    cap: Text | None = None
+    paid_before: Path | None = None
+    since: Text | None = None
+
+
+OTHER_NAMES = {"payments": "output"}
+"""Keys of a batch file, to the option that they stand for."""
 
 
 def read_batch(path: Path) -> Batch:
@@ -70,17 +84,33 @@ def read_batch(path: Path) -> Batch:
     return batch.model_copy(update={name: _seen_from(path, value) for name, value in batch})
 
 
-def merge(batch: Batch, given: dict[str, Any], name: str) -> Batch:
-    """Add what the command line says to a batch file.
+def fill_in(options: Options, path: Path | None) -> Options:
+    """Return a command's options with what its batch file says; what it does not take is left.
 
     Raises:
-        UsageError: both say the same thing, or nothing names the reviews.
+        InputError: as read_batch.
+        UsageError: the command line and the file both say the same thing.
     """
-    told = {key: value for key, value in given.items() if value is not None}
-    clash = [f"--{key.replace('_', '-')}" for key in told if getattr(batch, key) not in (None, ())]
+    if path is None:
+        return options
+    names = {one.name for one in dataclasses.fields(options)}  # type: ignore[arg-type]
+    told = {OTHER_NAMES.get(key, key): value for key, value in read_batch(path) if value not in (None, ())}
+    told = {name: value for name, value in told.items() if name in names}
+    clash = [f"--{name.replace('_', '-')}" for name in told if getattr(options, name) not in (None, ())]
     if clash:
-        raise UsageError(f"{name} already says what {', '.join(clash)} would say")
-    return batch.model_copy(update={key: tuple(v) if isinstance(v, list) else v for key, v in told.items()})
+        raise UsageError(f"{path} already says what {', '.join(clash)} would say")
+    return dataclasses.replace(options, **told)  # type: ignore[type-var]
+
+
+def need(path: Path | None, name: str) -> Path:
+    """Return a path that must be given, by an option or a batch file.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if path is None:
+        raise UsageError(f"--{name} is missing", hint=f"--{name} FILE, or a --batch-file that names it")
+    return path
 
 
 def _seen_from(path: Path, value: Any) -> Any:
