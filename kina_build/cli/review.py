@@ -24,11 +24,8 @@ def settle(run: Run, options: SettleOptions) -> None:
     holds all of these options once.
     Without a deadline a contest that lacks a review or a score stays open.
     """
-    from dataclasses import replace
-
     from kina_review.pay import settling
     from kina_review.pay.batch import fill_in
-    from kina_review.pay.posting import post_to, preview
     from kina_review.rubric import rules_of
 
     options, numbers = fill_in(options, options.batch_file), rules_of(run.settings)
@@ -44,12 +41,9 @@ def settle(run: Run, options: SettleOptions) -> None:
             f"no --draw shows that the audit drew {', '.join(done.undrawn)}: "
             "a finding on an item that was not drawn may cost nobody money"
         )
-    if options.ledger and options.dry_run:
-        lines = preview(options.ledger, done.settlement, options.allow_corrections or "")
-        done = replace(done, posted=lines)
-    elif options.ledger:
-        post = post_to(options.ledger, done.settlement, options.allow_corrections or "")
-        done = replace(done, posted=post.lines, head=str(post.head))
+    if options.ledger:
+        post = done.preview if options.dry_run else done.post
+        done = post(options.ledger, options.allow_corrections or "")
     if done.taken_back:
         run.console.warn(
             f"{done.taken_back} payables are taken back: the file has other reviews of their items, but not "

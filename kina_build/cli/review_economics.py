@@ -20,10 +20,10 @@ def calibrate(run: Run, options: CalibrateOptions) -> None:
     chooses one and the other half estimates with it. This proves neither truthfulness nor
     the absence of collusion.
     """
-    from kina_review.economics.calibrate import calibrate
+    from kina_review.economics.calibrating import calibrate
     from kina_review.rubric import rules_of
 
-    run.report(calibrate(options, rules_of(run.settings)), _show_advice)
+    run.report(calibrate(options, rules_of(run.settings)).report, _show_advice)
 
 
 def _show_advice(report: dict[str, Any], console: Console) -> None:

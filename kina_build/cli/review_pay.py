@@ -98,7 +98,7 @@ def reconcile(run: Run, options: ReconcileOptions) -> None:
     twice, or an id is unknown.
     """
     from kina_review.pay.batch import fill_in, need
-    from kina_review.pay.reconcile import reconcile_list
+    from kina_review.pay.reconciling import reconcile_list
 
     options = fill_in(options, options.batch_file)
     report = reconcile_list(

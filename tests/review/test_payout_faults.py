@@ -20,7 +20,7 @@ from kina_review.pay.payees import PayeeBook
 from kina_review.pay.payments import batch_payments, move_batch
 from kina_review.pay.plans import plan_into
 from kina_review.pay.providers import batches, match_ids
-from kina_review.pay.reconcile import Proof, ProviderRow, reconcile
+from kina_review.pay.reconciling import Proof, ProviderRow, reconcile
 from kina_review.records import PayRule, Review
 from kina_review.tournament.decisions import error_rates
 from kina_review.tournament.payrules import rule_at

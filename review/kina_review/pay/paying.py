@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.errors import InputError, Refusal
-from kina_build.jsonl import canonical, read_document
+from kina_build.jsonl import canonical, read_document, write_text
 from kina_build.manifest import Manifest, sidecar
 from kina_build.tables import read_typed
 from kina_review.instants import read_moment
@@ -72,6 +72,25 @@ class Planned:
             "files": [str(path) for path in self.files],
             "ledger_head": self.head,
         }
+
+    def __str__(self) -> str:
+        """Return the batch in a line."""
+        due = f"{self._amount(self.batch.total_minor)} {self.currency}"
+        return f"batch {self.batch.batch}: {due} to {len(self.batch.payments)} payees"
+
+    def write(self) -> None:
+        """Write the provider's files, readable by their owner only.
+
+        Raises:
+            Refusal: another file stands where one of them goes.
+        """
+        for path, text in zip(self.files, self.texts, strict=True):
+            if path.exists() and path.read_bytes() != text.encode():
+                raise Refusal(
+                    f"{path}: another file stands there", hint="move it away, or name another output"
+                )
+        for path, text in zip(self.files, self.texts, strict=True):
+            write_text(path, text, private=True)
 
     def _amount(self, minor: int) -> str:
         return format_amount(minor, self.currency)

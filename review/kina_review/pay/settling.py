@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from kina_build.jsonl import read_document, write_records
 from kina_build.tables import write_csv
 from kina_review import intake
 from kina_review.instants import read_moment
-from kina_review.money import parse_pay
+from kina_review.money import format_amount, parse_pay
 from kina_review.pay import posting
 from kina_review.pay.audit import read_draws, undrawn
 from kina_review.pay.auditor import Files, audit
@@ -22,7 +22,7 @@ from kina_review.pay.ledger import open_ledger
 from kina_review.pay.options import AuditOptions
 from kina_review.pay.payees import book_path
 from kina_review.pay.seal import key_path, mark_path
-from kina_review.records import Audit, Decision, Finding, LedgerEntry, PayRule
+from kina_review.records import Audit, Award, Contest, Decision, Finding, LedgerEntry, PayRule
 from kina_review.rubric import ReviewRules
 from kina_review.tournament.decisions import decide_items
 from kina_review.tournament.options import SettleOptions
@@ -51,6 +51,40 @@ class Settled:
     posted: Sequence[LedgerEntry] | None = None
     """Lines that were, or would be, posted; None without a ledger."""
     head: str | None = None
+
+    @property
+    def awards(self) -> tuple[Award, ...]:
+        """Return what each reviewer earns on each item."""
+        return self.settlement.awards
+
+    @property
+    def contests(self) -> tuple[Contest, ...]:
+        """Return the comparison of each item's two reviews."""
+        return self.settlement.contests
+
+    def __str__(self) -> str:
+        """Return what is due in a line."""
+        totals = self.report["totals"]
+        due = format_amount(totals["total_minor"], totals["currency"])
+        return f"{due} {totals['currency']} due for {len(self.awards)} reviews of {len(self.contests)} items"
+
+    def post(self, ledger: Path | str, allow_corrections: str = "") -> Settled:
+        """Post what a ledger does not hold yet, and begin it where there is none; safe to repeat.
+
+        Args:
+            ledger: its file.
+            allow_corrections: the reason for which pay may change whose evidence is missing or altered.
+
+        Raises:
+            InputError: no ledger, or one that is damaged.
+            Refusal: pay would change because evidence is missing or altered.
+        """
+        done = posting.post_to(Path(ledger), self.settlement, allow_corrections)
+        return replace(self, posted=done.lines, head=str(done.head))
+
+    def preview(self, ledger: Path | str, allow_corrections: str = "") -> Settled:
+        """Return what `post` would post; as it, but nothing is written."""
+        return replace(self, posted=posting.preview(Path(ledger), self.settlement, allow_corrections))
 
     @property
     def taken_back(self) -> int:

@@ -65,24 +65,30 @@ class RuleRow(Record):
     tie: Tie | None = None
 
 
+def pay_rule(row: RuleRow, where: str) -> PayRule:
+    """Return a rule in minor units.
+
+    Raises:
+        InputError: an amount finer than the currency, or below zero; the message begins with where.
+    """
+    return PayRule(
+        version=row.version,
+        valid_from=row.valid_from,
+        currency=row.currency,
+        base_minor=parse_pay(row.base, row.currency, f"{where}: base"),
+        bonus_minor=parse_pay(row.bonus, row.currency, f"{where}: bonus"),
+        bar=row.bar,
+        tie=row.tie,
+    )
+
+
 def read_pay_rules(path: Path) -> list[PayRule]:
     """Read pay rules with dates from a table; a rule without a tie rule refuses ties.
 
     Raises:
         InputError: unreadable file, bad amounts, or rules that contradict each other.
     """
-    rules = [
-        PayRule(
-            version=row.version,
-            valid_from=row.valid_from,
-            currency=row.currency,
-            base_minor=parse_pay(row.base, row.currency, f"{path}: base"),
-            bonus_minor=parse_pay(row.bonus, row.currency, f"{path}: bonus"),
-            bar=row.bar,
-            tie=row.tie,
-        )
-        for row in read_typed(path, RuleRow)
-    ]
+    rules = [pay_rule(row, str(path)) for row in read_typed(path, RuleRow)]
     check_rules(rules)
     return rules
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
@@ -35,8 +36,33 @@ from kina_review.money import format_amount, parse_amount
 from kina_review.rubric import ReviewRules
 
 
-def calibrate(options: CalibrateOptions, rules: ReviewRules = ReviewRules()) -> dict[str, Any]:
-    """Return the least bonus against lone shirking and against pairs that agree to shirk, with reasons.
+@dataclass(frozen=True)
+class Calibration:
+    """How large the bonus must be, with all that the number rests on."""
+
+    report: dict[str, Any]
+
+    @property
+    def bonus(self) -> str | None:
+        """Return the least bonus against lone shirking, major units; None where none works."""
+        found: str | None = self.report["bonus"]
+        return found
+
+    @property
+    def b_coal(self) -> float | None:
+        """Return the threshold against a pair that agrees to shirk; None where no bonus is enough."""
+        found: float | None = self.report["b_coal"]
+        return found
+
+    def __str__(self) -> str:
+        """Return both numbers in a line."""
+        least = "no bonus works" if self.bonus is None else f"bonus {self.bonus} {self.report['currency']}"
+        pair = "none known" if self.b_coal is None else f"more than {self.b_coal:.4f}"
+        return f"{least}; against a pair that agrees to shirk: {pair} ({self.report['source']})"
+
+
+def calibrate(options: CalibrateOptions, rules: ReviewRules = ReviewRules()) -> Calibration:
+    """Work out the least bonus against lone shirking and against pairs that agree to shirk, with reasons.
 
     Amounts are in major units of the currency; a threshold is None where no finite bonus works.
 
@@ -58,7 +84,7 @@ def calibrate(options: CalibrateOptions, rules: ReviewRules = ReviewRules()) -> 
         report = _from_gap(options, cost, rules)
     if options.items is not None:
         report["spend"] = _spend(report, options.items, options, rules)
-    return report
+    return Calibration(report)
 
 
 def _question(options: CalibrateOptions, cost: Fraction, rules: ReviewRules) -> Question:
