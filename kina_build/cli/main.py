@@ -60,10 +60,10 @@ def kina(
 @command(app, "config", example="kina config --json")
 def config(run: Run) -> None:
     """Print every number that shapes the results, with its value and meaning."""
-    from kina_build.cli.review_page import review_rules
     from kina_build.config import explain
+    from kina_review.rubric import rules_of
 
-    rules = review_rules(run.settings)
+    rules = rules_of(run.settings)
 
     def show(report: dict[str, Any], console: Console) -> None:
         known = [row for row in explain(run.settings) if row[0] != "review"]
