@@ -34,11 +34,12 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.config import DedupRules
-from kina_build.dedup.contamination import find_contamination
-from kina_build.dedup.corpora import open_corpus
-from kina_build.dedup.embedding import load_encoder
-from kina_build.dedup.find import find_duplicates, read_corpus
-from kina_build.dedup.vectorcache import default_cache
+from kina_build.dedup.contamination.corpora import open_corpus
+from kina_build.dedup.contamination.find import find_contamination
+from kina_build.dedup.corpus import read_corpus
+from kina_build.dedup.find import find_duplicates
+from kina_build.encode.loading import load_encoder
+from kina_build.encode.vectorcache import default_cache
 from kina_build.items.model import Item, Option
 
 DATA = Path(os.environ.get("KINA_SHARED_DATA", "../shared/data")) / "mcq" / "mmlu_redux"

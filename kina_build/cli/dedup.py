@@ -29,7 +29,7 @@ from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
     from kina_build.config import DedupRules
-    from kina_build.dedup.find import Corpus
+    from kina_build.dedup.corpus import Corpus
     from kina_build.dedup.threshold import ThresholdChoice
 
 
@@ -112,11 +112,11 @@ def dedup(
     )
     if explain is None and stage.up_to_date():
         return
+    from kina_build.dedup.explain import render_clusters
     from kina_build.dedup.find import find_duplicates
     from kina_build.dedup.overrides import Override
-    from kina_build.dedup.page import render_clusters
     from kina_build.dedup.records import dump_rows
-    from kina_build.dedup.reuse import Reuse
+    from kina_build.encode.kept import Reuse
     from kina_build.items.pool import read_pool
     from kina_build.jsonl import write_text
     from kina_build.tables import read_typed
@@ -159,8 +159,8 @@ def dedup(
 def _read(
     run: Run, items: list[Any], rules: DedupRules, place: Place, *, near: bool, cache: Path | None
 ) -> Corpus:
-    from kina_build.dedup.embedding import load_encoder
-    from kina_build.dedup.find import read_corpus
+    from kina_build.dedup.corpus import read_corpus
+    from kina_build.encode.loading import load_encoder
 
     encoder = load_encoder(rules.encoder, rules) if near else None
     with run.console.progress("encoding") as progress:

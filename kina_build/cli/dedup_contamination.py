@@ -75,12 +75,12 @@ def contamination(
     )
     if stage.up_to_date():
         return
-    from kina_build.dedup.contamination import find_contamination
-    from kina_build.dedup.corpora import name_corpora, open_corpus, read_questions
-    from kina_build.dedup.embedding import load_encoder
-    from kina_build.dedup.memory import spare_bytes
+    from kina_build.dedup.contamination.corpora import name_corpora, open_corpus, read_questions
+    from kina_build.dedup.contamination.find import find_contamination
     from kina_build.dedup.records import dump_rows
-    from kina_build.dedup.reuse import Reuse
+    from kina_build.dedup.search.memory import spare_bytes
+    from kina_build.encode.kept import Reuse
+    from kina_build.encode.loading import load_encoder
     from kina_build.jsonl import write_text
 
     items = read_questions(pool)

@@ -49,7 +49,7 @@ def resolve(run: Run, **given: Any) -> DedupRules:
 
 def shaping(rules: DedupRules, *, near: bool) -> dict[str, Any]:
     """Return what the manifest keeps of settings that shape a result."""
-    from kina_build.dedup.lexical import TEXT_FORM
+    from kina_build.encode.embedding import TEXT_FORM
 
     form = {"text_form": TEXT_FORM} if near else {}
     return {"dedup": rules.shaping, "near": near, **form}
@@ -57,6 +57,6 @@ def shaping(rules: DedupRules, *, near: bool) -> dict[str, Any]:
 
 def cache_file(path: Path | None, no_cache: bool) -> Path | None:
     """Return the file of kept vectors: the one that was named, the user's own, or none."""
-    from kina_build.dedup.vectorcache import default_cache
+    from kina_build.encode.vectorcache import default_cache
 
     return None if no_cache else path or default_cache()

@@ -15,8 +15,9 @@ from kina_build.cli.command import Run
 
 if TYPE_CHECKING:
     from kina_build.config import DedupRules, EngineRules
-    from kina_build.dedup.find import Corpus, Scan
-    from kina_build.dedup.reuse import Reuse
+    from kina_build.dedup.corpus import Corpus
+    from kina_build.dedup.find import Scan
+    from kina_build.encode.kept import Reuse
 
 
 def work_folder(output: Path) -> Path:
@@ -41,8 +42,8 @@ class Place:
         Raises:
             ConfigError: not even two blocks fit; said now, and not after hours of encoding.
         """
-        from kina_build.dedup.blocks import bytes_a_row, rows_a_block
-        from kina_build.dedup.memory import part_bytes, spare_bytes
+        from kina_build.dedup.search.blocks import bytes_a_row, rows_a_block
+        from kina_build.dedup.search.memory import part_bytes, spare_bytes
 
         spread = self.rules.kind == "ray" and items > rules.block_rows
         room = 0 if spread else spare_bytes(self.rules)
@@ -53,7 +54,7 @@ class Place:
 
     def tell(self, run: Run, corpus: Corpus) -> None:
         """Say where the vectors are, when that is not what one might think."""
-        from kina_build.dedup.vectorfiles import VectorFiles
+        from kina_build.encode.vectorfiles import VectorFiles
 
         if isinstance(corpus.vectors, VectorFiles):
             run.console.say(f"{len(corpus.vectors)} vectors are compared from files in {self.folder.name}")
@@ -66,7 +67,7 @@ class Place:
         Raises:
             ConfigError: it was asked for, but the vectors are not in memory.
         """
-        from kina_build.dedup.vectorfiles import VectorFiles
+        from kina_build.encode.vectorfiles import VectorFiles
         from kina_build.errors import ConfigError
 
         if corpus.vectors is None or rules.search == "exact":
@@ -83,11 +84,11 @@ class Place:
     @contextmanager
     def scanning(self, corpus: Corpus, rules: DedupRules) -> Iterator[Scan]:
         """Open the engine and give the function that finds close pairs on it."""
-        from kina_build.dedup.blocks import pairs_in_files
-        from kina_build.dedup.flat import flat_pairs
-        from kina_build.dedup.memory import part_bytes
-        from kina_build.dedup.scan import pairs_above
-        from kina_build.dedup.vectorfiles import VectorFiles
+        from kina_build.dedup.search.blocks import pairs_in_files
+        from kina_build.dedup.search.faiss import flat_pairs
+        from kina_build.dedup.search.memory import part_bytes
+        from kina_build.dedup.search.scan import pairs_above
+        from kina_build.encode.vectorfiles import VectorFiles
         from kina_build.engine import open_engine
 
         if self.by_faiss(corpus, rules):

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from kina_build.dedup.decision import decide
-from kina_build.dedup.find import find_duplicates, read_corpus
+from kina_build.dedup.clusters import decide
+from kina_build.dedup.corpus import read_corpus
+from kina_build.dedup.find import find_duplicates
 from kina_build.dedup.records import Duplicates
 from kina_build.errors import InputError
 from kina_build.items.model import Item

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import pytest
 
 from kina_build.config import DedupRules
-from kina_build.dedup.explain import explain_item
-from kina_build.dedup.find import find_duplicates, read_corpus
+from kina_build.dedup.corpus import read_corpus
+from kina_build.dedup.explain import explain_item, in_order, render_clusters
+from kina_build.dedup.find import find_duplicates
 from kina_build.dedup.lexical import read_item
 from kina_build.dedup.overrides import Override, content_hash
-from kina_build.dedup.page import in_order, render_clusters
 from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item
 from tests.dedup.conftest import WordEncoder

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kina_build.dedup.embedding import load_encoder
-from kina_build.dedup.find import find_duplicates, read_corpus
+from kina_build.dedup.corpus import read_corpus
+from kina_build.dedup.find import find_duplicates
 from kina_build.dedup.records import Duplicates
+from kina_build.encode.loading import load_encoder
 from kina_build.items.model import LETTERS, Item, Option
 
 pytestmark = pytest.mark.real

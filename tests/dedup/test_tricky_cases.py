@@ -333,7 +333,8 @@ def test_equal_years_to_choose_from_are_no_evidence(
 
 
 def test_a_generic_stem_with_generic_options_is_no_conflict(make_item: Callable[..., Item]) -> None:
-    from kina_build.dedup.find import find_duplicates, read_corpus
+    from kina_build.dedup.corpus import read_corpus
+    from kina_build.dedup.find import find_duplicates
 
     pool = [
         make_item(f"q{n:02d}", "Is the statement true?", ["True", "False"], "AB"[n % 2], discipline=str(n))
@@ -344,7 +345,8 @@ def test_a_generic_stem_with_generic_options_is_no_conflict(make_item: Callable[
 
 
 def test_shared_instructions_do_not_make_items_alike(make_item: Callable[..., Item]) -> None:
-    from kina_build.dedup.find import Corpus, compare_rows, read_corpus
+    from kina_build.dedup.corpus import Corpus, read_corpus
+    from kina_build.dedup.find import compare_rows
 
     acts = (
         "watered roses|fed a pigeon|sold bread|read aloud|drew maps|lit lamps|mended nets|rang bells|cut hay"

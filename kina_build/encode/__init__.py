@@ -1,0 +1,1 @@
+"""Texts to unit vectors: encoders by name, and vectors that are kept."""
