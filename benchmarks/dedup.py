@@ -86,8 +86,9 @@ def main() -> None:
 
 def encode_texts() -> Vectors:
     """Encode stems of MMLU-Redux as `kina dedup` would."""
-    from kina_build.encode.embedding import embed, item_text
+    from kina_build.encode.embedding import embed
     from kina_build.encode.loading import load_encoder
+    from kina_build.encode.texts import item_text
     from kina_build.encode.vectorcache import default_cache
     from kina_build.items.intake import read_items
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
-from kina_build.dedup.corpus import Corpus
+from kina_build.dedup.encoded import EncodedPool
 from kina_build.dedup.find import compare_rows
 from kina_build.dedup.overrides import content_hash
 from kina_build.dedup.records import Cluster, DuplicatePair, Duplicates, Record
@@ -34,7 +34,7 @@ class Explanation(Record):
 
 
 def explain_item(
-    item_id: str, corpus: Corpus, result: Duplicates, rules: DedupRules = DedupRules()
+    item_id: str, corpus: EncodedPool, result: Duplicates, rules: DedupRules = DedupRules()
 ) -> Explanation:
     """Explain what was decided about an item.
 
@@ -65,7 +65,7 @@ def _decision(item_id: str, result: Duplicates) -> tuple[Literal["kept", "droppe
     return "kept", f"stands for {', '.join(stands)}" if stands else "no other item is a copy of it"
 
 
-def _nearest(row: int, corpus: Corpus, result: Duplicates, rules: DedupRules) -> list[DuplicatePair]:
+def _nearest(row: int, corpus: EncodedPool, result: Duplicates, rules: DedupRules) -> list[DuplicatePair]:
     item_id = corpus.items[row].item_id
     known = {
         pair.other_id if pair.item_id == item_id else pair.item_id: pair

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from kina_build.config import DedupRules
 from kina_build.dedup.clusters import Decision, Members, build_clusters, decide, rank_item
-from kina_build.dedup.corpus import Corpus
+from kina_build.dedup.encoded import EncodedPool
 from kina_build.dedup.evidence import Evidence, compare
 from kina_build.dedup.overrides import Decided, Override, resolve_overrides
 from kina_build.dedup.records import Dropped, DuplicatePair, Duplicates, Held
 from kina_build.dedup.search.candidates import RowPair, cosines_of, cross_lingual_pairs, lexical_pairs
-from kina_build.dedup.search.scan import Pairs, pairs_above
+from kina_build.dedup.search.place import Scan
+from kina_build.dedup.search.scan import pairs_above
 from kina_build.dedup.verdict import Verdict, judge, judge_by_cosine
 from kina_build.encode.loading import PACKAGED
 from kina_build.progress import Progress, silent
 
 UNDECIDED = Decided()
-Scan = Callable[..., Pairs]
-"""Find close pairs: (vectors, threshold, rules, on_progress) as `scan.pairs_above` takes them."""
 
 
-def find_duplicates(
-    corpus: Corpus,
+def find_copies(
+    corpus: EncodedPool,
     rules: DedupRules = DedupRules(),
     overrides: Sequence[Override] = (),
     on_progress: Progress = silent,
@@ -92,7 +91,7 @@ def find_duplicates(
 
 
 def find_candidates(
-    corpus: Corpus,
+    corpus: EncodedPool,
     rules: DedupRules,
     decided: Decided = UNDECIDED,
     on_progress: Progress = silent,
@@ -126,7 +125,7 @@ def find_candidates(
 
 
 def compare_rows(
-    corpus: Corpus,
+    corpus: EncodedPool,
     rows: RowPair,
     cosine: float | None,
     rules: DedupRules,

@@ -15,8 +15,6 @@ from kina_build.encode.kept import Reuse, find_intact, find_kept, key_of
 from kina_build.encode.vectorcache import load_vectors, store_vectors, vector_key
 from kina_build.encode.vectorfiles import VectorFiles, open_vectors, write_vectors
 from kina_build.errors import InputError, Refusal
-from kina_build.items.model import Item
-from kina_build.items.text import squeeze
 from kina_build.progress import Progress, silent
 
 Vectors = NDArray[np.float32]
@@ -26,8 +24,6 @@ SAVED_AT_ONCE = 1024
 """Texts between two saves of the cache: what an interruption can cost."""
 ROWS_A_FILE = 16_384
 """Vectors of one file where they are kept in files: 25 MB at 384 dimensions."""
-TEXT_FORM = 2
-"""Counts the changes of `item_text`: results that were made from another form are out of date."""
 UNIT_SLACK = 1e-3
 """How far a vector's length may be from 1."""
 
@@ -161,18 +157,6 @@ def _check_vectors(vectors: Vectors, shape: tuple[int, int], name: str) -> None:
             f"encoder {name!r} gave a vector that is not of length 1",
             hint="is there an item without any text? `kina check` names it",
         )
-
-
-def item_text(item: Item) -> str:
-    """Write an item as the one text that is encoded of it: question, right answer, passage.
-
-    Copies, contamination and support all start from this vector, so it is paid for once.
-    Wrong options are left out: on MMLU-Redux their texts hide the same fact asked the other
-    way round ("A primate city is ..."), and they cost three fifths more time. Encoders cut
-    long texts at the end, so the passage comes last.
-    """
-    parts = (item.question, item.correct_text or "", item.question_material or "")
-    return "\n".join(filter(None, map(squeeze, parts)))
 
 
 def check_known(texts: Sequence[str], encoder: Encoder, rules: DedupRules) -> float:

@@ -24,7 +24,7 @@ from kina_build.dedup.search.blocks import (
     rows_a_block,
     scan_block_pair,
 )
-from kina_build.dedup.search.memory import part_bytes, resident_bytes, spare_bytes
+from kina_build.dedup.search.place import part_bytes, resident_bytes, spare_bytes
 from kina_build.dedup.search.scan import Pairs, pairs_above
 from kina_build.engine import open_engine
 from kina_build.errors import ConfigError, InputError, Refusal

@@ -205,7 +205,7 @@ def test_vectors_that_do_not_fit_are_compared_from_files_to_the_same_bytes(
     kina: Kina, pool: Path, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert kina("dedup", pool, "-o", "memory.json").exit_code == 0
-    monkeypatch.setattr("kina_build.cli.dedup_place.Place.room", lambda *_: 0)
+    monkeypatch.setattr("kina_build.dedup.search.place.Place.room", lambda *_: 0)
     Path("kina.toml").write_text("[dedup]\nblock_rows = 2\n", encoding="utf-8")
     files = kina("dedup", pool, "-o", "files.json")
     assert "4 vectors are compared from files in files.json.work" in files.stderr
@@ -222,7 +222,7 @@ def test_what_a_stopped_run_had_done_is_not_done_again(
 ) -> None:
     from kina_build.dedup.search import blocks
 
-    monkeypatch.setattr("kina_build.cli.dedup_place.Place.room", lambda *_: 0)
+    monkeypatch.setattr("kina_build.dedup.search.place.Place.room", lambda *_: 0)
     Path("kina.toml").write_text("[dedup]\nblock_rows = 2\n[engine]\nworkers = 1\n", encoding="utf-8")
     compared: list[int] = []
     compare = blocks.compare_blocks

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from kina_build.config import DedupRules
-from kina_build.dedup.corpus import read_corpus
-from kina_build.encode.embedding import embed, embed_to_files, item_text, unknown_rate
+from kina_build.dedup.encoded import read_corpus
+from kina_build.encode.embedding import embed, embed_to_files, unknown_rate
 from kina_build.encode.encoders import Encoder
 from kina_build.encode.kept import SAMPLE, Reuse
 from kina_build.encode.loading import load_encoder
+from kina_build.encode.texts import item_text
 from kina_build.encode.vectorcache import default_cache
 from kina_build.errors import InputError, UsageError
 from kina_build.items.model import Item

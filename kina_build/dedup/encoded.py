@@ -11,9 +11,10 @@ from pathlib import Path
 from kina_build.config import DedupRules
 from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, read_item
 from kina_build.dedup.search.blocks import bytes_a_row
-from kina_build.encode.embedding import check_known, embed, embed_to_files, item_text
+from kina_build.encode.embedding import check_known, embed, embed_to_files
 from kina_build.encode.encoders import Encoder
 from kina_build.encode.kept import Reuse
+from kina_build.encode.texts import item_text
 from kina_build.encode.vectorfiles import VectorSet
 from kina_build.errors import InputError
 from kina_build.items.model import Item
@@ -21,7 +22,7 @@ from kina_build.progress import Progress, silent
 
 
 @dataclass(frozen=True)
-class Corpus:
+class EncodedPool:
     """Items sorted by id, read and encoded: what every comparison starts from."""
 
     items: tuple[Item, ...]
@@ -44,7 +45,7 @@ def read_corpus(
     memory: Callable[[int], float] = lambda _: math.inf,
     on_progress: Progress = silent,
     reuse: Reuse | None = None,
-) -> Corpus:
+) -> EncodedPool:
     """Fold and encode items.
 
     Args:
@@ -67,7 +68,7 @@ def read_corpus(
     common = count_common(plain, rules.common_limit)
     readings = tuple(drop_boilerplate(reading, common) for reading in plain)
     if encoder is None or not ordered:
-        return Corpus(ordered, readings, common, None, "", "", 0.0)
+        return EncodedPool(ordered, readings, common, None, "", "", 0.0)
     texts = [item_text(item) for item in ordered]
     rate = check_known(texts, encoder, rules)
     vectors: VectorSet
@@ -75,7 +76,7 @@ def read_corpus(
         vectors = embed_to_files(texts, encoder, files, cache, on_progress, reuse=reuse)
     else:
         vectors = embed(texts, encoder, cache, on_progress, reuse=reuse)
-    return Corpus(ordered, readings, common, vectors, encoder.name, encoder.revision, round(rate, 4))
+    return EncodedPool(ordered, readings, common, vectors, encoder.name, encoder.revision, round(rate, 4))
 
 
 def check_ids(items: Sequence[Item]) -> None:
