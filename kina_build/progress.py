@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 Progress = Callable[[int, int], None]
 """Called with (units done, units in all) after each piece of long work."""
@@ -10,3 +11,17 @@ Progress = Callable[[int, int], None]
 
 def silent(done: int, total: int) -> None:
     """Ignore progress: the default of every library function that takes one."""
+
+
+Bars = Callable[[str], AbstractContextManager[Progress]]
+"""Opens one bar with a label: `with bars("encoding") as progress`."""
+
+
+@contextmanager
+def no_bars(label: str) -> Iterator[Progress]:
+    """Show no bar: the default of every library function that opens some."""
+    yield silent
+
+
+def unsaid(line: str) -> None:
+    """Say nothing: the default of every library function that tells its user something."""

@@ -141,7 +141,7 @@ def support(
     parts and judge calls are made by the workers of a cluster, all of which must see the
     output's folder.
     """
-    from kina_build.dedup.reuse import Reuse
+    from kina_build.encode.kept import Reuse
 
     choice = Choice(
         run=run,

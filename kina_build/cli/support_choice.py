@@ -13,7 +13,7 @@ from kina_build.cli.command import Run
 
 if TYPE_CHECKING:
     from kina_build.config import EngineRules, SupportRules
-    from kina_build.dedup.reuse import Reuse
+    from kina_build.encode.kept import Reuse
     from kina_build.support.matrix import SupportMatrix
 
 

@@ -13,7 +13,7 @@ from kina_build.cli.support_choice import Choice, Method
 from kina_build.cli.support_vectors import embedder, refuse_unknown
 
 if TYPE_CHECKING:
-    from kina_build.dedup.reuse import Reuse
+    from kina_build.encode.kept import Reuse
     from kina_build.items.model import Item
     from kina_build.progress import Progress
     from kina_build.support.anchors import Anchor
@@ -102,7 +102,7 @@ def _spreading(choice: Choice) -> Iterator[Spread[Any] | None]:
 def _embed_parts(
     choice: Choice, pool: Path, anchors: Sequence[Anchor], output: Path, run: Spread[Any] | None
 ) -> tuple[_Made, dict[str, str]]:
-    from kina_build.dedup.embedding import load_encoder
+    from kina_build.encode.loading import load_encoder
     from kina_build.support import embeddingparts
     from kina_build.support.embedding import item_text
     from kina_build.support.partfiles import make_parts

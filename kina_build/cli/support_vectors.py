@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from kina_build.cli.support_choice import Choice
 
 if TYPE_CHECKING:
-    from kina_build.dedup.encoders import Encoder
+    from kina_build.encode.encoders import Encoder
     from kina_build.progress import Progress
     from kina_build.support.embedding import Embed
 
 
 def load_embedder(choice: Choice) -> tuple[Embed, str]:
     """Return texts-to-vectors, with the cache and a progress bar, and the encoder's revision."""
-    from kina_build.dedup.embedding import load_encoder
+    from kina_build.encode.loading import load_encoder
 
     encoder = load_encoder(choice.encoder, choice.run.settings.dedup)
 
@@ -29,8 +29,8 @@ def load_embedder(choice: Choice) -> tuple[Embed, str]:
 
 def embedder(choice: Choice, encoder: Encoder, on_progress: Progress) -> Embed:
     """Return texts-to-vectors, with the cache."""
-    from kina_build.dedup.embedding import embed
-    from kina_build.dedup.vectorcache import default_cache
+    from kina_build.encode.embedding import embed
+    from kina_build.encode.vectorcache import default_cache
 
     return lambda texts: embed(
         texts, encoder, choice.cache or default_cache(), on_progress, reuse=choice.reuse
@@ -43,7 +43,7 @@ def refuse_unknown(texts: Sequence[str], encoder: Encoder, choice: Choice) -> No
     Raises:
         Refusal: it does not know too many of their tokens.
     """
-    from kina_build.dedup.embedding import unknown_rate
+    from kina_build.encode.embedding import unknown_rate
     from kina_build.errors import Refusal
 
     rules = choice.run.settings.dedup

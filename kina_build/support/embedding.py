@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import SupportRules
-from kina_build.dedup.lexical import item_text
+from kina_build.encode.texts import item_text
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.support.anchors import Anchor, in_scope, weigh_anchors

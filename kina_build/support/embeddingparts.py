@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.config import DedupRules, SupportRules
-from kina_build.dedup.embedding import embed, load_encoder
-from kina_build.dedup.encoders import Encoder
-from kina_build.dedup.reuse import Reuse
-from kina_build.dedup.vectorcache import default_cache
+from kina_build.encode.embedding import embed
+from kina_build.encode.encoders import Encoder
+from kina_build.encode.kept import Reuse
+from kina_build.encode.loading import load_encoder
+from kina_build.encode.vectorcache import default_cache
 from kina_build.support.anchors import Anchor, domain_of
 from kina_build.support.embedding import Embed, item_text, support_by_embedding
 from kina_build.support.partfiles import digest_part, part_name, write_part

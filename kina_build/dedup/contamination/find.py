@@ -12,20 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
-from kina_build.dedup.candidates import RowPair
-from kina_build.dedup.checks import check_ids, check_known
-from kina_build.dedup.corpora import Corpus
-from kina_build.dedup.embedding import embed
-from kina_build.dedup.encoders import Encoder
+from kina_build.dedup.contamination.corpora import Corpus
+from kina_build.dedup.contamination.leaks import judge_traces, write_leak
+from kina_build.dedup.contamination.stream import Tally
+from kina_build.dedup.contamination.traces import Index, build_index, find_traces
+from kina_build.dedup.encoded import check_ids
 from kina_build.dedup.evidence import Evidence, compare
-from kina_build.dedup.leaks import judge_traces, write_leak
-from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, item_text, read_item
-from kina_build.dedup.neighbours import find_across
+from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, read_item
 from kina_build.dedup.records import Contamination, Finding, Hit
-from kina_build.dedup.reuse import Reuse
-from kina_build.dedup.stream import Tally
-from kina_build.dedup.traces import Index, build_index, find_traces
+from kina_build.dedup.search.candidates import RowPair
+from kina_build.dedup.search.faiss import find_across
 from kina_build.dedup.verdict import Verdict, judge
+from kina_build.encode.embedding import check_known, embed
+from kina_build.encode.encoders import Encoder
+from kina_build.encode.kept import Reuse
+from kina_build.encode.texts import item_text
 from kina_build.errors import InputError
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
@@ -45,7 +46,7 @@ class Side:
     readings: tuple[Reading, ...]
 
 
-def find_contamination(
+def find_in_corpora(
     pool: Sequence[Item],
     corpora: Mapping[str, Corpus],
     encoder: Encoder | None,

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
 from kina_build.dedup.lexical import Common, Reading
-from kina_build.dedup.scan import DECIMALS, RECHECKED_AT_ONCE, row_cosines
-from kina_build.dedup.vectorfiles import VectorSet
+from kina_build.dedup.search.scan import DECIMALS, RECHECKED_AT_ONCE, row_cosines
+from kina_build.encode.vectorfiles import VectorSet
 
 Vectors = NDArray[np.float32]
 Indices = NDArray[np.int64]

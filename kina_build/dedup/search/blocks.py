@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
-from kina_build.dedup.reuse import Reuse
-from kina_build.dedup.scan import (
+from kina_build.dedup.search.scan import (
     Block,
     Pairs,
     Run,
@@ -33,7 +32,8 @@ from kina_build.dedup.scan import (
     joined,
     one_thread_each,
 )
-from kina_build.dedup.vectorfiles import VectorFiles, write_vectors
+from kina_build.encode.kept import Reuse
+from kina_build.encode.vectorfiles import VectorFiles, write_vectors
 from kina_build.errors import ConfigError, InputError
 from kina_build.jsonl import writing
 from kina_build.progress import Progress, silent

@@ -17,9 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
-from kina_build.dedup.letters import STEP, WIDTH, Hashes, letter_places, letters, window_hashes, windows_of
+from kina_build.dedup.contamination.letters import (
+    STEP,
+    WIDTH,
+    Hashes,
+    letter_places,
+    letters,
+    window_hashes,
+    windows_of,
+)
+from kina_build.dedup.contamination.stream import Text
 from kina_build.dedup.lexical import Reading
-from kina_build.dedup.stream import Text
 
 BATCH_LETTERS = 1 << 20
 """Letters looked through at once."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from kina_build.dedup.stream import Tally, Text, list_files, read_stream
+from kina_build.dedup.contamination.stream import Tally, Text, list_files, read_stream
 from kina_build.errors import InputError, RowErrors, RowFault, UsageError
 from kina_build.folders import refuse_links
 from kina_build.items.arrowrows import find_data_files
