@@ -35,8 +35,8 @@ def verify(run: Run, release: ReleaseFolder, answers: AnswersIn = None) -> None:
 
     Exit 1 when anything is not as the release says.
     """
-    from kina_build.release.evidence import verifier_digest
-    from kina_build.release.verify import verify_release
+    from kina_build.release.proof.evidence import verifier_digest
+    from kina_build.release.proof.verify import verify_release
 
     found = verify_release(release, answers, run.settings.items)
     record = found.past.record

@@ -14,7 +14,7 @@ from kina_build.errors import InputError, Refusal, UsageError
 
 if TYPE_CHECKING:
     from kina_build.manifest import Manifest
-    from kina_build.release.evidence import Chosen
+    from kina_build.release.proof.evidence import Chosen
     from kina_build.selection.records import Selection
 
 COPY = re.compile(r"#\d+$")
@@ -65,7 +65,7 @@ def check_selection(run: Run, selection: Path, document: Selection, files: Files
     Raises:
         Refusal: it does not hold.
     """
-    from kina_build.release.evidence import Chosen
+    from kina_build.release.proof.evidence import Chosen
     from kina_build.selection.verify import verify
 
     joined = next((part.domain for part in document.domains if len(part.sizes) > 1), None)

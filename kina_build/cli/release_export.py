@@ -39,8 +39,8 @@ from kina_build.cli.release_views import show_blocked, show_export
 
 if TYPE_CHECKING:
     from kina_build.release.build import Release
-    from kina_build.release.evidence import Extent, Sources
     from kina_build.release.plan import Plan, Request
+    from kina_build.release.proof.evidence import Extent, Sources
     from kina_build.release.record import ReleaseRecord
 
 
@@ -81,8 +81,8 @@ def export(
     its own files, for the items that are released.
     """
     from kina_build.release.build import build_release
+    from kina_build.release.files.write import publish, publish_answers
     from kina_build.release.folder import check_target
-    from kina_build.release.publish import publish, publish_answers
 
     check_target(output, overwrite=run.overwrite)
     extent: Extent | None = evidence.value if evidence else None
@@ -132,9 +132,9 @@ def _plan(
     from kina_build.items.pool import read_pool
     from kina_build.items.workers import count_processes
     from kina_build.release.admission import admit
-    from kina_build.release.evidence import Sources, make_salt
     from kina_build.release.folder import read_release
     from kina_build.release.plan import plan_release
+    from kina_build.release.proof.evidence import Sources, make_salt
     from kina_build.release.record import Provenance
     from kina_build.release.sources import (
         Duplicates,

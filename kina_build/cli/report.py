@@ -41,8 +41,7 @@ def report(
     there. Answers of a private split are never shown.
     """
     from kina_build.report.artefacts import find_files, read_artefacts
-    from kina_build.report.folder import check_target, write_site
-    from kina_build.report.site import render_site
+    from kina_build.report.site import check_target, render_site, write_site
 
     files = find_files(folder)
     ledger = folder / LEDGER

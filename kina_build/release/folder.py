@@ -14,10 +14,10 @@ from kina_build.errors import InputError, UsageError
 from kina_build.folders import refuse_links, replace_folder
 from kina_build.jsonl import read_document, read_records, read_text
 from kina_build.manifest import digest
-from kina_build.release.names import RECORD, SUMS, rows_file
 from kina_build.release.plan import Past
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.rows import Row
+from kina_build.release.splits import RECORD, SUMS, rows_file
 from kina_build.release.standalone import entries
 
 

@@ -9,14 +9,13 @@ from kina_build.config import ItemRules, ReleaseRules
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
 from kina_build.release.admission import Admission
-from kina_build.release.draw import natural
-from kina_build.release.evidence import make_salt
 from kina_build.release.gates import REDUCED, Draft, exempt, find_faults
-from kina_build.release.letters import Lettering, keep_letters, letter_items
+from kina_build.release.lettering.order import Lettering, keep_letters, letter_items
+from kina_build.release.lettering.references import find_last_texts
+from kina_build.release.proof.evidence import make_salt
 from kina_build.release.record import Exemption, GateFault, Letters, Provenance, ReleaseRecord, Withheld
-from kina_build.release.references import find_last_texts
 from kina_build.release.rows import Row
-from kina_build.release.splits import SPLITS, assign_splits
+from kina_build.release.splits import SPLITS, assign_splits, natural
 from kina_build.release.versions import Version
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from kina_build.errors import InputError, Refusal, UsageError
 from kina_build.jsonl import read_document
 from kina_build.release.admission import Decision
-from kina_build.release.evidence import Audited
+from kina_build.release.proof.evidence import Audited
 from kina_build.release.record import AgreementFacts, AgreementFigure, AuditFacts
 from kina_build.shares import bound_share
 from kina_build.tables import read_typed

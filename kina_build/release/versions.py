@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict
 
 from kina_build.errors import UsageError
 from kina_build.jsonl import canonical
-from kina_build.release.draw import natural
 from kina_build.release.rows import Row
+from kina_build.release.splits import natural
 
 CANARY_NAMESPACE = uuid.UUID("5b0b0c39-7bd5-5a0e-9c55-4f0d1a3c0a10")
 """Of the UUIDv5 canaries, so that equal releases carry equal canaries."""

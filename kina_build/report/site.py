@@ -1,18 +1,23 @@
-"""The pages of a report: self-contained HTML, one string a file."""
+"""The pages of a report: self-contained HTML, one string a file, and the folder they are put into."""
 
 from __future__ import annotations
 
 import functools
+import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
 
+from kina_build.claims import make_folder
+from kina_build.errors import UsageError
 from kina_build.items.markup import show_item
 from kina_build.items.model import Item
+from kina_build.jsonl import write_text
 from kina_build.ranking.itemanalysis import ItemFigures
 from kina_build.report import summaries
 from kina_build.report.artefacts import Artefacts
@@ -194,3 +199,40 @@ def show_percent(value: float | None, digits: int = 1) -> Markup:
 def show_many(count: int, noun: str) -> Markup:
     """Show a count with its noun: 1 item, 2 items."""
     return show_figure(count, 0) + Markup(" {}{}").format(noun, "" if count == 1 else "s")
+
+
+MARK = "Made by kina-build"
+"""Stands in the footer of every page."""
+
+OUR_PAGES = re.compile(r"(index|pool|duplicates|coverage|review|release|leaderboard|items-\d+)\.html")
+
+
+def write_site(target: Path, site: Mapping[str, str]) -> None:
+    """Write the pages of a report, and remove those of an earlier one that it no longer has.
+
+    Raises:
+        UsageError: as check_target.
+        InputError: the place cannot be written.
+    """
+    check_target(target)
+    make_folder(target)
+    for name, html in site.items():
+        write_text(target / name, html)
+    for page in target.glob("*.html"):
+        if OUR_PAGES.fullmatch(page.name) and page.name not in site:
+            page.unlink()
+
+
+def check_target(target: Path) -> None:
+    """Refuse to put a report over anything but a report.
+
+    Raises:
+        UsageError: the target is a file, or a folder that holds something else.
+    """
+    if target.is_file():
+        raise UsageError(f"{target}: is a file, not a folder", hint="give a folder with -o")
+    if not target.is_dir() or not any(target.iterdir()):
+        return
+    index = target / "index.html"
+    if not index.is_file() or MARK not in index.read_text(encoding="utf-8", errors="replace"):
+        raise UsageError(f"{target}: holds something else than a report", hint="give a new folder with -o")

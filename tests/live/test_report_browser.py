@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from kina_build.report.artefacts import find_files, read_artefacts
-from kina_build.report.folder import write_site
-from kina_build.report.site import render_site
+from kina_build.report.site import render_site, write_site
 from tests.live.browser import Browser, browser
 from tests.report.flow import write_flow
 

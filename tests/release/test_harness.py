@@ -11,7 +11,7 @@ import yaml
 
 from kina_build.release.admission import admit
 from kina_build.release.build import Release, build_release
-from kina_build.release.harness import ANSWER_PATTERN, harness_files
+from kina_build.release.files.card import ANSWER_PATTERN, harness_files
 from kina_build.release.plan import Request, plan_release
 from kina_build.release.record import Provenance
 from kina_build.scoring.letters import extract_letter

@@ -14,20 +14,17 @@ from kina_build.items.model import LETTERS, Item
 from kina_build.jsonl import canonical, read_json, read_records
 from kina_build.manifest import digest
 from kina_build.release.build import count_split
-from kina_build.release.croissant import distribution_faults
-from kina_build.release.derived import data_files, derived_files
-from kina_build.release.draw import natural
-from kina_build.release.evidence import VERIFIER, verifier_source
+from kina_build.release.files.croissant import distribution_faults
+from kina_build.release.files.write import data_files, derive_figures, derived_files, read_parquet
 from kina_build.release.folder import files, read_release, sum_faults
 from kina_build.release.gates import Draft, find_faults
-from kina_build.release.names import CHANGES, CROISSANT, RECORD, SUMS, kina_file, parquet_file
 from kina_build.release.plan import Past
-from kina_build.release.publish import derive_figures
+from kina_build.release.proof.evidence import VERIFIER, verifier_source
 from kina_build.release.record import FORMAT
 from kina_build.release.rows import Row, to_item, to_kina
+from kina_build.release.splits import CHANGES, CROISSANT, RECORD, SUMS, kina_file, natural, parquet_file
 from kina_build.release.standalone import INSTANCE, JUDGED, SUPPORT, Unsound
 from kina_build.release.versions import content_hash, make_canary, parse_version
-from kina_build.release.writers import read_parquet
 
 EVIDENCE = frozenset({INSTANCE, SUPPORT, JUDGED, VERIFIER})
 """Names that files of evidence may have."""
