@@ -46,7 +46,7 @@ class Release:
     """From the release before this one."""
 
 
-def build_release(plan: Plan, rules: ReleaseRules = ReleaseRules()) -> Release:
+def make_release(plan: Plan, rules: ReleaseRules = ReleaseRules()) -> Release:
     """Carry out a plan that no gate stands in the way of.
 
     Raises:

@@ -77,6 +77,18 @@ def check_target(target: Path, *, overwrite: bool = False) -> None:
         )
 
 
+def answers_file(output: Path, answers: Path | None) -> Path:
+    """Return where the private answers go: never into the release folder.
+
+    Raises:
+        UsageError: they would.
+    """
+    secret = answers or output.with_name(f"{output.name}.answers.jsonl")
+    if output.resolve() in secret.resolve().parents:
+        raise UsageError(f"{secret}: private answers do not belong in the release folder")
+    return secret
+
+
 def read_release(folder: Path) -> Past:
     """Read a release folder's manifest and rows.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -135,6 +135,16 @@ def read_decisions(path: Path) -> list[Decision]:
     return read_typed(path, Decision)
 
 
+def gather_decisions(decisions: Path | str | Iterable[Any]) -> list[Decision]:
+    """Take decisions from a file, or from any records with item_id and decision."""
+    if isinstance(decisions, str | Path):
+        return read_decisions(Path(decisions))
+    return [
+        Decision.model_validate({n: getattr(one, n) for n in Decision.model_fields if hasattr(one, n)})
+        for one in decisions
+    ]
+
+
 def review_facts(decisions: Sequence[Decision]) -> dict[str, Any]:
     """Count decisions by kind."""
     counts = Counter(decision.decision for decision in decisions)
@@ -182,7 +192,17 @@ def read_duplicates(path: Path) -> Duplicates:
     Raises:
         InputError: unreadable.
     """
-    found = read_document(path, _Duplicates)
+    return _gather(read_document(path, _Duplicates))
+
+
+def gather_duplicates(duplicates: Path | str | Any) -> Duplicates:
+    """Take what dedup found from its file, or from its record."""
+    if isinstance(duplicates, str | Path):
+        return read_duplicates(Path(duplicates))
+    return _gather(_Duplicates.model_validate(duplicates.model_dump()))
+
+
+def _gather(found: _Duplicates) -> Duplicates:
     clusters = [one.item_ids if isinstance(one, _Cluster) else one for one in found.clusters]
     clusters += found.conflict_edges
     return Duplicates(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.dedup.records import Duplicates
-from kina_build.errors import InputError
+from kina_build.errors import InputError, UsageError
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.jsonl import iter_rows, read_document, read_json, read_records
@@ -130,6 +131,15 @@ FILES = {
 }
 """Part to its name in the folder, in the order of the flow."""
 
+ROWS: Mapping[str, type[BaseModel]] = {
+    "findings": FindingRow,
+    "decisions": DecisionRow,
+    "contests": ContestRow,
+    "scores": ScoreRow,
+    "item_figures": ItemFigures,
+}
+"""Parts that are rows, and what is read of each."""
+
 
 def find_files(folder: Path) -> dict[str, Path]:
     """Return the artefacts that a folder holds.
@@ -178,6 +188,38 @@ def read_artefacts(files: dict[str, Path], payout: Payout | None = None) -> Arte
         leaderboard=read_document(board, Leaderboard) if board else None,
         item_figures=_rows(files, "item_figures", ItemFigures),
     )
+
+
+def gather_artefacts(parts: Mapping[str, Any]) -> Artefacts:
+    """Gather artefacts that are at hand: each one its file, or its record or records.
+
+    Args:
+        parts: name of a part of Artefacts to a path, a record, or records; None is absent. A release
+            in memory is a NewRelease: it knows which answers are private.
+
+    Raises:
+        InputError: a file that cannot be read.
+        UsageError: a part that no report has.
+    """
+    given = {name: part for name, part in parts.items() if part is not None}
+    unknown = sorted(given.keys() - FILES.keys() - {"payout"})
+    if unknown:
+        raise UsageError(f"a report has no part {unknown[0]}", hint=f"it has {', '.join(FILES)}")
+    named = {name: Path(part) for name, part in given.items() if isinstance(part, str | Path)}
+    held = {name: _held(name, part) for name, part in given.items() if name not in named}
+    if "release" in held:
+        held["private_ids"] = given["release"].private_ids
+    return replace(read_artefacts(named), **held)
+
+
+def _held(name: str, part: Any) -> Any:
+    """Take a part that is in memory: of rows only what the pages show."""
+    model = ROWS.get(name)
+    if model is not None:
+        return tuple(model.model_validate(row, from_attributes=True) for row in part)
+    if name == "release":
+        return part.record
+    return tuple(part) if name == "pool" else part
 
 
 def _rows(files: dict[str, Path], part: str, model: type[Record]) -> tuple[Record, ...] | None:

@@ -12,7 +12,7 @@ import yaml
 
 from kina_build.items.model import LETTERS, Item, content_id
 from kina_build.release.admission import admit
-from kina_build.release.build import Release, build_release
+from kina_build.release.build import Release, make_release
 from kina_build.release.files.card import claim_faults, dump_yaml, facts, harness_files
 from kina_build.release.files.croissant import distribution_faults
 from kina_build.release.files.write import to_table
@@ -34,7 +34,7 @@ def plan(pool: Sequence[Item], request: Request = USUAL, **more: Any) -> Plan:
 
 
 def release(pool: Sequence[Item], request: Request = USUAL, **more: Any) -> Release:
-    return build_release(plan(pool, request, **more))
+    return make_release(plan(pool, request, **more))
 
 
 def all_gold_last(given: Any, expected: Any) -> None:

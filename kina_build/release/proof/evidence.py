@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from kina_build.errors import Refusal
 from kina_build.items.model import Item
 from kina_build.jsonl import canonical, write_document, writing
 from kina_build.release import standalone
 from kina_build.release.admission import Decision
+from kina_build.release.options import Extent
 from kina_build.release.proof.instance import write_instance
 
 if TYPE_CHECKING:
     from kina_build.selection.inputs import Inputs
     from kina_build.selection.records import Selection
-
-Extent = Literal["full", "released", "none"]
-"""How much evidence travels: of all eligible items, of the released ones, none."""
 
 FOLDER = "evidence"
 VERIFIER = "evidence/verify.py"
@@ -83,6 +82,36 @@ class Naming:
     def judged(self, item_id: str, what: Any) -> list[Any]:
         """Return a judgement of an item as the evidence has it."""
         return [self.name(item_id), what, self.split_of.get(item_id)]
+
+
+def check_selection(name: str, document: Selection, read: Callable[[], Inputs]) -> Chosen:
+    """Certify a selection by its files, as `kina certify` does.
+
+    Args:
+        name: what messages call it.
+        document: the selection.
+        read: reads the files it was made from.
+
+    Raises:
+        Refusal: it does not hold.
+    """
+    from kina_build.selection.verify import verify
+
+    joined = next((part.domain for part in document.domains if len(part.sizes) > 1), None)
+    if joined is not None:
+        raise Refusal(
+            f"{name}: conflicts join the domains {joined}, and figures of a release are derived "
+            "domain by domain",
+            hint="state no figures with --evidence none",
+        )
+    inputs = read()
+    verdict = verify(document, inputs)
+    if not verdict.holds:
+        raise Refusal(
+            f"{name}: does not hold against its files: {verdict.faults[0]}",
+            hint="`kina certify` lists all that differs; `kina select` makes it anew",
+        )
+    return Chosen(document, inputs)
 
 
 def make_salt(pool: Iterable[Item]) -> bytes:

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from kina_build.errors import Refusal
 from kina_build.jsonl import write_document, writing
 from kina_build.release import standalone
+from kina_build.release.options import Extent
 from kina_build.release.rows import Row
 from kina_build.release.standalone import Domain
 
 if TYPE_CHECKING:
-    from kina_build.release.proof.evidence import Chosen, Extent, Naming
+    from kina_build.release.proof.evidence import Chosen, Naming
     from kina_build.selection.inputs import Inputs
     from kina_build.selection.records import DomainSelection
 
