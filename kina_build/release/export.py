@@ -94,10 +94,15 @@ class NewRelease:
         return self.made.record
 
     @property
+    def released(self) -> dict[str, str]:
+        """Return the split of each item."""
+        return {row.id: split for split, rows in self.made.rows.items() for row in rows}
+
+    @property
     def private_ids(self) -> frozenset[str]:
         """Return the items whose answers are kept apart."""
-        private = (split for split, count in self.record.counts.items() if count.private)
-        return frozenset(row.id for split in private for row in self.made.rows[split])
+        counts = self.record.counts
+        return frozenset(item_id for item_id, split in self.released.items() if counts[split].private)
 
     @property
     def report(self) -> dict[str, Any]:

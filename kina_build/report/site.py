@@ -19,7 +19,7 @@ from kina_build.items.markup import show_item
 from kina_build.items.model import Item
 from kina_build.jsonl import write_text
 from kina_build.ranking.itemanalysis import ItemFigures
-from kina_build.report import summaries
+from kina_build.report import pictures, summaries
 from kina_build.report.artefacts import Artefacts, gather_artefacts
 from kina_build.report.plots import bars
 
@@ -43,7 +43,12 @@ PAGES = (
     Page("pool.html", "Pool", "pool", lambda a: a.pool is not None or a.findings is not None),
     Page("duplicates.html", "Duplicates", "duplicates", lambda a: a.duplicates is not None),
     Page("coverage.html", "Coverage", "coverage", lambda a: a.selection is not None),
-    Page("review.html", "Review", "review", lambda a: bool({a.decisions, a.contests, a.payout} - {None})),
+    Page(
+        "review.html",
+        "Review",
+        "review",
+        lambda a: any(one is not None for one in (a.decisions, a.contests, a.payout, a.reviews)),
+    ),
     Page("release.html", "Release", "release", lambda a: a.release is not None),
     Page("leaderboard.html", "Leaderboard", "leaderboard", lambda a: a.leaderboard is not None),
 )
@@ -85,6 +90,7 @@ def render_site(artefacts: Artefacts, *, title: str, keyed: bool = True) -> dict
         "a": artefacts,
         "link": shelf.link,
         "summaries": summaries,
+        "pictures": pictures,
         "bars": bars,
         "listed": LISTED,
         "count_by": summaries.count_by,
