@@ -21,10 +21,9 @@ from kina_build.items.statements import check_statements
 from kina_build.items.structure import check_structure
 from kina_build.items.workers import BATCH, map_batches
 from kina_build.progress import Progress, silent
-from kina_build.release.draw import natural
-from kina_build.release.positions import Located, position_faults
+from kina_build.release.lettering.balance import Located, position_faults
 from kina_build.release.record import Exemption, GateFault
-from kina_build.release.splits import group
+from kina_build.release.splits import group, natural
 
 FROM_CHECK = (
     "key_not_in_options",

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.manifest import digest
-from kina_build.release.card import cite, languages
-from kina_build.release.names import rows_file
+from kina_build.release.files.card import cite, languages
 from kina_build.release.record import ReleaseRecord
+from kina_build.release.splits import rows_file
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.1"
 CONTEXT: dict[str, Any] = {

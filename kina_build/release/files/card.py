@@ -1,4 +1,4 @@
-"""The card of a release: README.md, every number in it taken from the manifest."""
+"""The card of a release, every number in it taken from the manifest, and the files for harnesses."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from kina_build.release.evidence import VERIFIER
+import jinja2
+
+from kina_build.escapes import in_markdown
 from kina_build.release.gates import license_id
-from kina_build.release.harness import scored_split
-from kina_build.release.names import parquet_file
+from kina_build.release.proof.evidence import VERIFIER
 from kina_build.release.record import ReleaseRecord
-from kina_build.release.rendering import render
+from kina_build.release.splits import DEV, TEST, parquet_file
 from kina_build.release.standalone import checked_lines, chosen_lines, share
+from kina_build.scoring.prompts import INSTRUCTION
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """Size categories of the hub, by least number of items that is too many."""
@@ -150,3 +152,74 @@ def plain(value: Any) -> Any:
     if isinstance(value, str | int | float):  # subclasses carry tags of their own
         return next(kind(value) for kind in (str, int, float) if isinstance(value, kind))
     raise TypeError(f"{type(value).__name__} has no plain YAML form")
+
+
+ENVIRONMENT = jinja2.Environment(
+    loader=jinja2.PackageLoader("kina_build.release"),
+    undefined=jinja2.StrictUndefined,
+    autoescape=False,  # noqa: S701  Markdown, YAML and Python, not HTML
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
+
+
+def tell(counts: Mapping[str, int]) -> str:
+    """Write counts as "A 12, B 9" in Markdown; a blank name is "none given"."""
+    return ", ".join(f"{in_markdown(name) or 'none given'} {count}" for name, count in counts.items())
+
+
+def figure(number: float) -> str:
+    """Write a number with four significant digits."""
+    return f"{number:.4g}"
+
+
+ENVIRONMENT.filters.update(told=tell, markdown=in_markdown, figure=figure)
+
+
+def render(template: str, **values: Any) -> str:
+    """Fill in a template of this package."""
+    return ENVIRONMENT.get_template(f"{template}.jinja").render(**values)
+
+
+ANSWER_PATTERN = r"(?im)^\W*answer\W*:\W*([A-Z])\b"
+"""How lm-eval finds the letter: the last line that starts with "Answer:"."""
+
+
+def harness_files(record: ReleaseRecord) -> dict[str, str]:
+    """Write the harness files of a release.
+
+    They find the data through their own place in the folder, so the folder may be moved.
+
+    Returns:
+        Text by relative name; none where no split with public answers has items.
+    """
+    scored = scored_split(record)
+    if scored is None:
+        return {}
+    values = {
+        "record": record,
+        "scored": scored,
+        "splits": [split for split in record.counts if _open(record, split)],
+        "shots": DEV if scored == TEST and _open(record, DEV) else None,
+        "instruction": INSTRUCTION,
+        "pattern": ANSWER_PATTERN,
+    }
+    name = record.name
+    return {
+        "harness/lm_eval/task.py": render("lm_eval.py", **values),
+        f"harness/lm_eval/{name}_mc.yaml": render("lm_eval_mc.yaml", **values),
+        f"harness/lm_eval/{name}_gen.yaml": render("lm_eval_gen.yaml", **values),
+        f"harness/inspect_ai/{name}.py": render("inspect_ai.py", **values),
+        f"harness/lighteval/{name}.py": render("lighteval.py", **values),
+    }
+
+
+def scored_split(record: ReleaseRecord) -> str | None:
+    """Return the split that anyone can score models on: test, else dev, else none."""
+    return next((split for split in (TEST, DEV) if _open(record, split)), None)
+
+
+def _open(record: ReleaseRecord, split: str) -> bool:
+    count = record.counts.get(split)
+    return count is not None and count.items > 0 and not count.private

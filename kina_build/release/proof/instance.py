@@ -1,153 +1,49 @@
-"""The evidence of a release: what anyone needs to compute its figures anew.
+"""The instance that a release is measured by: the support of its items, and thresholds that bound it.
 
-Ids of items that are not released, and of those in private splits, are hashes under a salt that
-is made from the author's pool, questions and keys included: whoever has the pool makes it again.
+Any thresholds give a valid bound; a walk along subgradients, in whole numbers, makes the bound of what
+was released low (Held, Wolfe and Crowder 1974).
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.errors import Refusal
-from kina_build.items.model import Item
-from kina_build.jsonl import canonical, write_document, writing
+from kina_build.jsonl import write_document, writing
 from kina_build.release import standalone
-from kina_build.release.admission import Decision
+from kina_build.release.options import Extent
+from kina_build.release.rows import Row
+from kina_build.release.standalone import Domain
 
 if TYPE_CHECKING:
+    from kina_build.release.proof.evidence import Chosen, Naming
     from kina_build.selection.inputs import Inputs
-    from kina_build.selection.records import DomainSelection, Selection
+    from kina_build.selection.records import DomainSelection
 
-Extent = Literal["full", "released", "none"]
-"""How much evidence travels: of all eligible items, of the released ones, none."""
-
-FOLDER = "evidence"
-VERIFIER = "evidence/verify.py"
-LARGE_BYTES = 50_000_000
-"""Size above which it must be said how much evidence shall travel."""
-SCORES = 4_000_000
-"""Scores looked at in one go."""
-LEVEL_BYTES = 8
-"""Of one level and its anchor."""
-SALTED = "salted:"
+STEPS = 150
+"""Steps of a walk at most."""
+WORK = 10_000_000
+"""Levels read at most in all steps of a walk."""
+SHRINK = 0.6
+"""Factor on the step where the bound did not fall."""
 
 Whole = NDArray[np.int64]
 
+LEVEL_BYTES = 8
+"""Of one level and its anchor."""
 
-@dataclass(frozen=True)
-class Chosen:
-    """A selection that was checked against its files, and these files."""
+SCORES = 4_000_000
+"""Scores looked at in one go."""
 
-    document: Selection
-    inputs: Inputs
-
-
-@dataclass(frozen=True)
-class Audited:
-    """One item that an audit drew."""
-
-    item_id: str
-    flawed: bool
-
-
-@dataclass(frozen=True)
-class Sources:
-    """What a release's figures are derived from."""
-
-    salt: bytes = b""
-    chosen: Chosen | None = None
-    decisions: Sequence[Decision] | None = None
-    audit: Sequence[Audited] | None = None
-    extent: Extent | None = None
-    """None: full, and refused where that is large."""
-
-
-NOTHING = Sources()
-"""Of a release that states no figures."""
-
-
-@dataclass(frozen=True)
-class Naming:
-    """Under which name an item stands in the evidence."""
-
-    salt: bytes
-    split_of: Mapping[str, str]
-    """Split of each released item."""
-    private: frozenset[str]
-
-    def name(self, item_id: str) -> str:
-        """Return the id of an item whose answer is in the release, a hash of any other."""
-        split = self.split_of.get(item_id)
-        if split is not None and split not in self.private:
-            return item_id
-        return SALTED + hmac.new(self.salt, item_id.encode(), hashlib.sha256).hexdigest()[:32]
-
-    def judged(self, item_id: str, what: Any) -> list[Any]:
-        """Return a judgement of an item as the evidence has it."""
-        return [self.name(item_id), what, self.split_of.get(item_id)]
-
-
-def make_salt(pool: Iterable[Item]) -> bytes:
-    """Make the salt of a pool: nobody makes it who lacks one of its questions or keys."""
-    total = hashlib.sha256(b"kina-build evidence")
-    for item in sorted(pool, key=lambda item: item.item_id):
-        options = [[option.key, option.answer] for option in item.options]
-        told = [item.item_id, item.question, options, item.correct_answer, item.explanation]
-        total.update(canonical(told).encode() + b"\n")
-    return total.digest()
-
-
-def write_evidence(folder: Path, sources: Sources, naming: Naming) -> None:
-    """Write the evidence of a release into its folder, and the stand-alone verifier beside it.
-
-    Raises:
-        Refusal: it is large, and nobody said how much of it shall travel.
-    """
-    if sources.extent == "none" or not (sources.chosen or sources.decisions or sources.audit):
-        return
-    (folder / FOLDER).mkdir()
-    if sources.chosen:
-        _write_instance(folder, sources.chosen, naming, sources.extent)
-    if sources.decisions is not None or sources.audit is not None:
-        write_document(folder / standalone.JUDGED, _judgements(sources, naming))
-    with writing(folder / VERIFIER) as out:
-        out.write(verifier_source())
-
-
-def verifier_source() -> bytes:
-    """Return the stand-alone verifier as this version ships it."""
-    return (files("kina_build.release") / "standalone.py").read_bytes()
-
-
-def verifier_digest() -> str:
-    """Return the sha256 of the stand-alone verifier."""
-    return hashlib.sha256(verifier_source()).hexdigest()
-
-
-def _judgements(sources: Sources, naming: Naming) -> dict[str, Any]:
-    decided, drawn = sources.decisions, sources.audit
-    kinds = None if decided is None else {one.item_id: one.decision for one in decided}
-    found = None if drawn is None else {one.item_id: one.flawed for one in drawn}
-    return {"decisions": _name_all(kinds, naming), "audit": _name_all(found, naming)}
-
-
-def _name_all(judged: Mapping[str, Any] | None, naming: Naming) -> list[list[Any]] | None:
-    if judged is None:
-        return None
-    return sorted((naming.judged(item_id, what) for item_id, what in judged.items()), key=_first)
-
-
-def _first(row: Sequence[Any]) -> str:
-    return str(row[0])
+LARGE_BYTES = 50_000_000
+"""Size above which it must be said how much evidence shall travel."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +60,12 @@ class _Rows:
         return {ids[at]: row for row, at in enumerate(self.at.tolist())}
 
 
-def _write_instance(folder: Path, chosen: Chosen, naming: Naming, extent: Extent | None) -> None:
+def write_instance(folder: Path, chosen: Chosen, naming: Naming, extent: Extent | None) -> None:
+    """Write what was asked, of which items, and their support, in whole numbers.
+
+    Raises:
+        Refusal: it is large, and nobody said how much of it shall travel.
+    """
     matrix = chosen.inputs.matrix
     rows = _gather_rows(chosen, naming, full=extent != "released")
     indptr, indices, data = _sparse(chosen, rows, limit=LARGE_BYTES if extent is None else None)
@@ -284,3 +185,57 @@ def _cover(chosen: Chosen, ids: Sequence[str]) -> list[int]:
         best = np.maximum(best, matrix.levels[row])
     cover: list[int] = best.tolist()
     return cover
+
+
+def lower_bound(domain: Domain, starts: Sequence[Sequence[int]]) -> list[int]:
+    """Find thresholds that bound the sets of the released size well.
+
+    Args:
+        domain: with its items.
+        starts: thresholds to begin with; the result is no worse than the best of them.
+    """
+    size, held = len(domain.released), domain.counts(domain.released)
+    best = min((list(one) for one in starts), key=lambda one: domain.bound(size, one, held))
+    least = domain.bound(size, best, held)
+    goal, here, step = domain.instance.value(domain.released), list(map(float, best)), 1.0
+    for _ in range(min(STEPS, WORK // max(1, len(domain.instance.level)))):
+        tried = _walk(domain, here, least, goal, step)
+        value = domain.bound(size, tried, held)
+        here = list(map(float, tried)) if value < least else list(map(float, best))
+        if value < least:
+            least, best = value, tried
+        else:
+            step *= SHRINK
+        if least <= goal or step < 0.001:
+            break
+    return best
+
+
+def _walk(domain: Domain, here: Sequence[float], least: int, goal: int, step: float) -> list[int]:
+    """Take one Polyak step from thresholds towards a lower bound, and round."""
+    instance = domain.instance
+    at = [round(one) for one in here]
+    prices = instance.prices(domain.rows, at)
+    chosen = domain.dearest(len(domain.released), prices, domain.counts(domain.released))
+    above = Counter(u for row in chosen for u, level in instance.pairs(row) if level > at[u])
+    slope = [weight * (1 - above[u]) for u, weight in enumerate(instance.weights)]
+    length = sum(one * one for one in slope)
+    if not length:
+        return at
+    stride = step * (least - goal) / length
+    return [min(instance.scale, max(0, round(t - stride * s))) for t, s in zip(here, slope, strict=True)]
+
+
+def settle_thresholds(folder: Path, rows: Mapping[str, Sequence[Row]], private: set[str]) -> None:
+    """Put better thresholds for the released size into the evidence of domains of which items fell."""
+    path = folder / standalone.INSTANCE
+    if not path.exists():
+        return
+    ids = {split: [{"id": row.id} for row in kept] for split, kept in rows.items()}
+    instance = standalone.Instance(folder, ids, private)
+    told = standalone.read_json(path)
+    for domain, one in zip(instance.domains, told["domains"], strict=True):
+        starts = [domain.thresholds["asked"], domain.thresholds["released"]]
+        whole = len(domain.released) == domain.asked or not instance.full
+        one["thresholds"]["released"] = starts[0] if whole else lower_bound(domain, starts)
+    write_document(path, told)

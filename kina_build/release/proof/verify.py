@@ -14,20 +14,17 @@ from kina_build.items.model import LETTERS, Item
 from kina_build.jsonl import canonical, read_json, read_records
 from kina_build.manifest import digest
 from kina_build.release.build import count_split
-from kina_build.release.croissant import distribution_faults
-from kina_build.release.derived import data_files, derived_files
-from kina_build.release.draw import natural
-from kina_build.release.evidence import VERIFIER, verifier_source
+from kina_build.release.files.croissant import distribution_faults
+from kina_build.release.files.write import data_files, derive_figures, derived_files, read_parquet
 from kina_build.release.folder import files, read_release, sum_faults
 from kina_build.release.gates import Draft, find_faults
-from kina_build.release.names import CHANGES, CROISSANT, RECORD, SUMS, kina_file, parquet_file
 from kina_build.release.plan import Past
-from kina_build.release.publish import derive_figures
+from kina_build.release.proof.evidence import VERIFIER, verifier_digest, verifier_source
 from kina_build.release.record import FORMAT
 from kina_build.release.rows import Row, to_item, to_kina
+from kina_build.release.splits import CHANGES, CROISSANT, RECORD, SUMS, kina_file, natural, parquet_file
 from kina_build.release.standalone import INSTANCE, JUDGED, SUPPORT, Unsound
 from kina_build.release.versions import content_hash, make_canary, parse_version
-from kina_build.release.writers import read_parquet
 
 EVIDENCE = frozenset({INSTANCE, SUPPORT, JUDGED, VERIFIER})
 """Names that files of evidence may have."""
@@ -51,6 +48,33 @@ class Verification:
     faults: tuple[Fault, ...]
     past: Past
     """The release as read."""
+
+    def __bool__(self) -> bool:
+        return not self.faults
+
+    def __str__(self) -> str:
+        record = self.past.record
+        state = f"{len(self.faults)} faults" if self.faults else "as it says"
+        told = (f"{fault.check}: {fault.message}" for fault in self.faults)
+        return "\n".join([f"{record.name}, version {record.version}: {state}", *told])
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Return what was found, as plain values."""
+        record = self.past.record
+        return {
+            "version": record.version,
+            "content_hash": record.content_hash,
+            "figures": record.figures,
+            "verifier": verifier_digest(),
+            "items": sum(count.items for count in record.counts.values()),
+            "ok": not self.faults,
+            "checks": list(self.checks),
+            "faults": [
+                {"check": f.check, "message": f.message, "item_ids": list(f.item_ids)} for f in self.faults
+            ],
+            "exemptions": [one.model_dump(mode="json") for one in record.exemptions],
+        }
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 from kina_build.items.model import LETTERS, Item, Option
 from kina_build.items.wordings import PINNED
-from kina_build.release.balance import balance_letters
-from kina_build.release.draw import draw
-from kina_build.release.references import find_doubt, rename
+from kina_build.release.lettering.balance import balance_letters
+from kina_build.release.lettering.references import find_doubt, rename
+from kina_build.release.splits import draw
 
 
 @dataclass(frozen=True)
