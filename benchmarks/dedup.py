@@ -89,7 +89,7 @@ def encode_texts() -> Vectors:
     from kina_build.dedup.embedding import embed, load_encoder
     from kina_build.dedup.lexical import item_text
     from kina_build.dedup.vectorcache import default_cache
-    from kina_build.items.intake import read_items
+    from kina_build.items.importing.files import read_items
 
     items = [item for file in sorted(DATA.glob("*.csv"))[:20] for item in read_items(file).items]
     if not items:

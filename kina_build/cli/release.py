@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from kina_build.cli.check import collector_paused
 from kina_build.cli.command import Run, command
 from kina_build.cli.release_export import export
 from kina_build.cli.release_options import AnswersIn, NewRelease, OldRelease, ReleaseFolder
 from kina_build.cli.release_views import show_diff, show_verify
+from kina_build.progress import collector_paused
 
 
 def diff(run: Run, old: OldRelease, new: NewRelease) -> None:

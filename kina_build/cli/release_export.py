@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kina_build.cli import options
-from kina_build.cli.check import collector_paused
 from kina_build.cli.command import Run
 from kina_build.cli.release_evidence import check_selection, find_files
 from kina_build.cli.release_options import (
@@ -36,6 +35,7 @@ from kina_build.cli.release_options import (
 )
 from kina_build.cli.release_request import Given, answers_file, read_request, shaping_params
 from kina_build.cli.release_views import show_blocked, show_export
+from kina_build.progress import collector_paused
 
 if TYPE_CHECKING:
     from kina_build.release.build import Release
