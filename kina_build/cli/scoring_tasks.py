@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from kina_build.cli import scoring_views
 from kina_build.cli.command import Run
-from kina_build.cli.triage import with_order
 from kina_build.errors import UsageError
+from kina_build.scoring.lettering import with_order
 
 if TYPE_CHECKING:
     from kina_build.scoring.lettering import Lettering
