@@ -87,7 +87,7 @@ def _command(folder: str, arguments: list[str]) -> dict[str, Any]:
 def run_inside(arguments: list[str]) -> None:
     """Run a command in this process with its readings of levels counted; print the figures on stderr."""
     from kina_build.cli.main import run
-    from kina_build.selection.shards import Shards
+    from kina_build.selection.solver.shards import Shards
     from kina_build.support.pieces import PartedLevels
 
     passes, read = [0], [0]

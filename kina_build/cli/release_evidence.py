@@ -66,7 +66,7 @@ def check_selection(run: Run, selection: Path, document: Selection, files: Files
         Refusal: it does not hold.
     """
     from kina_build.release.evidence import Chosen
-    from kina_build.selection.verify import verify
+    from kina_build.selection.verifier.verify import verify
 
     joined = next((part.domain for part in document.domains if len(part.sizes) > 1), None)
     if joined is not None:

@@ -32,9 +32,9 @@ def sample(
     from dataclasses import asdict
 
     from kina_build.jsonl import write_document
+    from kina_build.selection.budget import STATEMENT, draw_sample
     from kina_build.selection.inputs import read_decisions, read_ids
     from kina_build.selection.labels import read_labels
-    from kina_build.selection.sample import STATEMENT, draw_sample
 
     stage = run.stage(
         "sample",

@@ -107,7 +107,7 @@ def run_selection(run: Run, name: str, files: Files, wanted: Wanted, more: Seque
     """
     from kina_build.engine import open_engine
     from kina_build.selection.domains import select as select_items
-    from kina_build.selection.shortage import Infeasible
+    from kina_build.selection.solver.shortage import Infeasible
 
     settings, output = run.settings.selection, wanted.output
     stage = run.stage(
@@ -188,7 +188,7 @@ def certify(
     """
     from kina_build.errors import UsageError
     from kina_build.selection.reading import read_selection, restate
-    from kina_build.selection.verify import Expected, verify
+    from kina_build.selection.verifier.verify import Expected, verify
 
     document = read_selection(selection)
     if keep is not None and decisions is None:
@@ -314,8 +314,7 @@ def _stay_local(run: Run, inputs: Inputs, rules: EngineRules) -> EngineRules:
 def _describe_selection(selection: Selection, inputs: Inputs, draws: int, seed: int) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from kina_build.selection.compare import draw_random
-    from kina_build.selection.uncovered import find_gaps
+    from kina_build.selection.compare import draw_random, find_gaps
 
     keys = {"item_ids", "gains", "zero_gain_picks"} | FIGURES
     report = selection.model_dump(mode="json", include=keys)
@@ -366,7 +365,7 @@ def _describe_shortage(error: Any) -> dict[str, Any]:
 
 def _compare_exact(document: Selection, inputs: Inputs, run: Run) -> dict[str, Any]:
     from kina_build.selection.domains import find_optimum
-    from kina_build.selection.figures import share
+    from kina_build.selection.reading import share
 
     with run.console.progress("solving domains") as bar:
         optimum = find_optimum(document, inputs, run.settings.selection, on_progress=bar)

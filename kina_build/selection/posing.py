@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from kina_build.config import SelectionRules
 from kina_build.engine import Engine, open_engine
 from kina_build.errors import Refusal, UsageError
-from kina_build.selection.conflicts import connect
+from kina_build.selection.solver.conflicts import connect
 from kina_build.selection.inputs import Inputs
-from kina_build.selection.problem import JOINT, Problem, build_problem, join_problems
+from kina_build.selection.solver.problem import JOINT, Problem, build_problem, join_problems
 from kina_build.selection.records import Quota
-from kina_build.selection.shards import Shards
+from kina_build.selection.solver.shards import Shards
 from kina_build.support.ids import position_of
 from kina_build.support.matrix import SupportMatrix
 from kina_build.support.parts import take_items

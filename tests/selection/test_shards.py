@@ -16,13 +16,13 @@ from kina_build.config import EngineRules, SelectionRules
 from kina_build.engine import open_engine
 from kina_build.errors import InputError, Refusal
 from kina_build.jsonl import dump_document
+from kina_build.selection.compare import find_gaps
 from kina_build.selection.domains import select
-from kina_build.selection.greedy import pick_greedily
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.posing import split
-from kina_build.selection.shards import Shards, Turn
-from kina_build.selection.uncovered import find_gaps
-from kina_build.selection.verify import verify
+from kina_build.selection.solver.greedy import pick_greedily
+from kina_build.selection.solver.shards import Shards, Turn
+from kina_build.selection.verifier.verify import verify
 from kina_build.support import pieces
 from kina_build.support.matrix import SupportMatrix, build_matrix, write_support
 from kina_build.support.parts import open_support

@@ -18,7 +18,7 @@ from kina_build.engine import open_engine
 from kina_build.jsonl import dump_document
 from kina_build.selection.domains import select
 from kina_build.selection.inputs import Inputs
-from kina_build.selection.shards import Pursuit, Shards
+from kina_build.selection.solver.shards import Pursuit, Shards
 from kina_build.support.matrix import build_matrix
 from tests.live.ray.cluster import kill_node, ray_cluster
 from tests.selection.test_shards import write_parts

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kina_build.config import SelectionRules
 from kina_build.engine import Engine
-from kina_build.selection.passes import CHUNK_SCORES, sum_gains
+from kina_build.selection.solver.passes import CHUNK_SCORES, sum_gains
 from kina_build.support.ids import Indices
 from kina_build.support.pieces import PartedLevels, Piece, Window
 
@@ -127,7 +127,7 @@ class _Part:
         return np.concatenate(parts)
 
     def begin(self, start: Start) -> None:
-        from kina_build.selection.blocks import tops_of_blocks
+        from kina_build.selection.solver.blocks import tops_of_blocks
 
         piece = self.window.piece
         self.central, self.stratum = start.centrality[piece.own], start.stratum[piece.own]
@@ -140,7 +140,7 @@ class _Part:
         self.bounds[local] = -1.0
 
     def best(self, start: Start, turn: Turn, gain: float, centrality: float) -> Offer | None:
-        from kina_build.selection.blocks import best_of_blocks
+        from kina_build.selection.solver.blocks import best_of_blocks
 
         piece = self.window.piece
         place = np.empty(0, dtype=np.int64) if piece.place is None else piece.place

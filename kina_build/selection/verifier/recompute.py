@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kina_build.selection.evidence import Domain, Key, Whole, count_strata, mask_of
+from kina_build.selection.verifier.evidence import Domain, Key, Whole, count_strata, mask_of
 from kina_build.selection.records import EXACT_NEIGHBOURS, STATEMENTS, Guarantee
 
 STRETCH = 65_536

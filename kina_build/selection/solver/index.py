@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kina_build.selection.conflicts import Indices
-from kina_build.selection.constraints import Room
-from kina_build.selection.passes import compiled
-from kina_build.selection.problem import Problem
+from kina_build.selection.solver.conflicts import Indices
+from kina_build.selection.solver.passes import compiled
+from kina_build.selection.solver.problem import Problem, Room
 from kina_build.support.matrix import SupportMatrix
 
 Floats = NDArray[np.float64]

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kina_build.config import SelectionRules
-from kina_build.selection.greedy import Picks, order_picks, pick_greedily
-from kina_build.selection.index import StandingGains
-from kina_build.selection.problem import Problem
-from kina_build.selection.shortage import Infeasible, Shortage, describe_shortage, fullest
+from kina_build.selection.solver.greedy import Picks, order_picks, pick_greedily
+from kina_build.selection.solver.index import StandingGains
+from kina_build.selection.solver.problem import Problem
+from kina_build.selection.solver.shortage import Infeasible, Shortage, describe_shortage, fullest
 
 
 @dataclass(frozen=True)

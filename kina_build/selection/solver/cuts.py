@@ -13,8 +13,8 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from kina_build.selection.conflicts import Indices
-from kina_build.selection.problem import Problem
+from kina_build.selection.solver.conflicts import Indices
+from kina_build.selection.solver.problem import Problem
 from kina_build.selection.records import Cut, Proof
 
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from kina_build.config import SelectionRules
 from kina_build.errors import UsageError
-from kina_build.selection.bounds import UpperBound
-from kina_build.selection.conflicts import Indices
-from kina_build.selection.problem import Problem
-from kina_build.selection.shortage import clash_groups
+from kina_build.selection.solver.bounds import UpperBound
+from kina_build.selection.solver.conflicts import Indices
+from kina_build.selection.solver.problem import Problem
+from kina_build.selection.solver.shortage import clash_groups
 
 if TYPE_CHECKING:
     from scipy.optimize import LinearConstraint

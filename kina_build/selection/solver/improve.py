@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import SelectionRules
-from kina_build.selection.bounds import UpperBound
-from kina_build.selection.conflicts import Indices
-from kina_build.selection.constraints import Room
-from kina_build.selection.greedy import Picks, order_picks, pick_greedily
-from kina_build.selection.index import StandingGains
-from kina_build.selection.problem import Problem, largest
+from kina_build.selection.solver.bounds import UpperBound
+from kina_build.selection.solver.conflicts import Indices
+from kina_build.selection.solver.greedy import Picks, order_picks, pick_greedily
+from kina_build.selection.solver.index import StandingGains
+from kina_build.selection.solver.problem import Problem, Room, largest
 
 Floats = NDArray[np.float64]
 

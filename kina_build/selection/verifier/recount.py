@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kina_build.selection.evidence import Domain, Key, count_strata, mask_of
-from kina_build.selection.recompute import near_of
+from kina_build.selection.verifier.evidence import Domain, Key, count_strata, mask_of
+from kina_build.selection.verifier.recompute import near_of
 from kina_build.selection.records import Cut, Proof
 
 TRIED_ITEMS = 16

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.errors import KinaError, Refusal
-from kina_build.selection.conflicts import Indices
-from kina_build.selection.cuts import prove
-from kina_build.selection.problem import JOINT, Problem
+from kina_build.selection.solver.conflicts import Indices
+from kina_build.selection.solver.cuts import prove
+from kina_build.selection.solver.problem import JOINT, Problem
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from kina_build.selection.evidence import Domain, Whole, count_strata
-from kina_build.selection.recompute import price_bound, worst_case
+from kina_build.selection.verifier.evidence import Domain, Whole, count_strata
+from kina_build.selection.verifier.recompute import price_bound, worst_case
 from kina_build.selection.records import (
     STATEMENTS,
     Bound,

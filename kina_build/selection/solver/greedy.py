@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import SelectionRules
-from kina_build.selection.constraints import Room
-from kina_build.selection.index import StandingGains
-from kina_build.selection.passes import sum_gains
-from kina_build.selection.problem import Problem, contenders
-from kina_build.selection.shards import Shards, Turn
+from kina_build.selection.solver.index import StandingGains
+from kina_build.selection.solver.passes import sum_gains
+from kina_build.selection.solver.problem import Problem, Room, contenders
+from kina_build.selection.solver.shards import Shards, Turn
 
 Floats = NDArray[np.float64]
 
@@ -151,7 +150,7 @@ def _fill_saturated(problem: Problem, room: Room, central: Floats) -> tuple[int,
 
 def _pick_compiled(problem: Problem, room: Room, cover: Floats, block: int) -> tuple[int, ...]:
     """Pick until no open item gains anything, with the compiled kernel."""
-    from kina_build.selection.blocks import pick_all
+    from kina_build.selection.solver.blocks import pick_all
 
     bounds = np.where(room.blocked, -1.0, problem.centrality)
     picks = np.empty(room.places, dtype=np.int64)

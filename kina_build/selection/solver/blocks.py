@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kina_build.selection.passes import compiled
+from kina_build.selection.solver.passes import compiled
 
 Floats = NDArray[np.float64]
 
