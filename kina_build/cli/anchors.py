@@ -69,9 +69,8 @@ def anchors(
     if stage.up_to_date():
         return
     from kina_build.items.pool import read_pool
-    from kina_build.support.anchors import write_anchors
+    from kina_build.support.anchors import COLUMNS, anchor_sheet, write_anchors
     from kina_build.support.experts import compare_domains
-    from kina_build.support.worksheet import COLUMNS, anchor_sheet
     from kina_build.tables import write_csv
 
     items = read_pool(pool) if pool else []

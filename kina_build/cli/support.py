@@ -167,7 +167,7 @@ def support(
         engine=run.engine_rules(engine, memory),
         reuse=Reuse(run.force),
     )
-    from kina_build.support.partfiles import holds_parts
+    from kina_build.support.partition.files import holds_partitions
 
     in_parts = is_folder(output)
     if not draw:
@@ -182,7 +182,7 @@ def support(
         params=choice.params(),
         show=show_sheets if draw else show_support,
         folders=[path for path in (draw, output if in_parts and not draw else None) if path],
-        is_ours=holds_parts if in_parts and not draw else None,
+        is_ours=holds_partitions if in_parts and not draw else None,
         kept=[path for path in (cache, choice.calls if choice.judges else None) if path],
     )
     if not (dry_run or draw) and stage.up_to_date():
@@ -191,7 +191,7 @@ def support(
     from kina_build.support.anchors import read_anchors
     from kina_build.support.diagnose import compare_support, describe_support
     from kina_build.support.experts import compare_domains
-    from kina_build.support.matrix import read_support, write_support
+    from kina_build.support.npz import read_support, write_support
 
     targets = read_anchors(anchors)
     if in_parts and not (draw or dry_run):

@@ -26,8 +26,8 @@ def by_embedding(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor
 def by_ratings(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor]) -> Outcome:
     """Score by a file of scores or ratings."""
     from kina_build.errors import UsageError
-    from kina_build.support.ratings import matrix_of_pairs, read_pair_scores, read_ratings
-    from kina_build.support.verdict import support_by_ratings
+    from kina_build.support.judge.agreement import support_by_ratings
+    from kina_build.support.judge.ratings import matrix_of_pairs, read_pair_scores, read_ratings
 
     if not choice.ratings:
         raise UsageError("--method ratings needs --ratings FILE")

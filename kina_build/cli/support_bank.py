@@ -13,7 +13,7 @@ from kina_build.cli.support_vectors import load_embedder
 if TYPE_CHECKING:
     from kina_build.items.model import Item
     from kina_build.support.anchors import Anchor
-    from kina_build.support.signatures import Signature
+    from kina_build.support.bank.signatures import Signature
 
 
 def score_by_bank(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor]) -> Outcome:
@@ -24,8 +24,8 @@ def score_by_bank(choice: Choice, items: Sequence[Item], anchors: Sequence[Ancho
     """
     from kina_build.errors import UsageError
     from kina_build.jsonl import write_records
-    from kina_build.support.labels import read_item_labels, read_pair_labels
-    from kina_build.support.reference import support_by_bank
+    from kina_build.support.bank.labels import read_item_labels, read_pair_labels
+    from kina_build.support.bank.reference import support_by_bank
 
     if not choice.item_labels or not choice.pair_labels:
         raise UsageError("--method bank needs --item-labels FILE and --pair-labels FILE")
@@ -60,7 +60,7 @@ def find_signatures(choice: Choice, items: Sequence[Item]) -> Mapping[str, Signa
         UsageError: a file and a model, or more than one model.
     """
     from kina_build.errors import UsageError
-    from kina_build.support.signatures import ask_signatures, read_signatures
+    from kina_build.support.bank.signatures import ask_signatures, read_signatures
 
     if len(choice.judges) + bool(choice.signatures) > 1:
         raise UsageError("signatures come from one --judge or from --signatures, not both")
@@ -78,8 +78,8 @@ def draw_sheets(choice: Choice, items: Sequence[Item], folder: Path) -> dict[str
     import numpy as np
 
     from kina_build.claims import make_folder
+    from kina_build.support.bank.labels import ITEM_COLUMNS, PAIR_COLUMNS, draw_item_sheet, draw_pair_sheet
     from kina_build.support.embedding import item_text
-    from kina_build.support.labels import ITEM_COLUMNS, PAIR_COLUMNS, draw_item_sheet, draw_pair_sheet
     from kina_build.tables import write_csv
 
     ordered = sorted(items, key=lambda item: item.item_id)

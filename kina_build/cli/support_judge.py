@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from kina_build.chat import ChatReply
     from kina_build.items.model import Item
     from kina_build.support.anchors import Anchor
-    from kina_build.support.judge import Ask, Batch
+    from kina_build.support.judge.pairs import Ask, Batch
 
 
 def by_judge(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor]) -> Outcome:
     """Score by the ratings of language models."""
-    from kina_build.support.judge import judge_pairs
-    from kina_build.support.ratings import read_ratings, write_ratings
-    from kina_build.support.verdict import count_calls, refuse_unjudged, support_by_ratings
+    from kina_build.support.judge.agreement import count_calls, refuse_unjudged, support_by_ratings
+    from kina_build.support.judge.pairs import judge_pairs
+    from kina_build.support.judge.ratings import read_ratings, write_ratings
 
     labels = read_ratings(choice.labels) if choice.labels else []
     batches, report = plan(choice, items, anchors)
@@ -87,7 +87,7 @@ def plan(
 
     from kina_build.support.anchors import in_scope
     from kina_build.support.embedding import cosine_table
-    from kina_build.support.judge import choose_pairs, plan_batches
+    from kina_build.support.judge.pairs import choose_pairs, plan_batches
 
     ordered = sorted(items, key=lambda item: item.item_id)
     scope = in_scope(ordered, anchors)
@@ -110,7 +110,7 @@ def estimate(choice: Choice, items: Sequence[Item], anchors: Sequence[Anchor]) -
     """
     from kina_build.chat import ReplyLog
     from kina_build.errors import UsageError
-    from kina_build.support.judge import estimate_calls
+    from kina_build.support.judge.pairs import estimate_calls
 
     if choice.method != Method.judge:
         raise UsageError(f"--dry-run estimates calls; --method {choice.method.value} makes none")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from kina_build.items.model import Item
     from kina_build.progress import Progress
     from kina_build.support.anchors import Anchor
-    from kina_build.support.partfiles import Spread
-    from kina_build.support.poolparts import DealtPool
+    from kina_build.support.partition.files import Spread
+    from kina_build.support.partition.pool import PartitionedPool
 
 SUFFIX = ".npz"
 
@@ -60,9 +60,9 @@ def score_in_parts(
     choice: Choice, pool: Path, anchors: Sequence[Anchor], output: Path
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Write the folder of parts; return the report and the models behind it."""
-    from kina_build.support.diagnose import describe_parts
+    from kina_build.support.diagnose import describe_partitions
     from kina_build.support.experts import compare_domains
-    from kina_build.support.partfiles import check_folder, read_parts
+    from kina_build.support.partition.files import check_folder, read_partitions
 
     check_folder(output)
     with _spreading(choice) as run:
@@ -73,7 +73,7 @@ def score_in_parts(
     choice.run.console.say(f"parts in {output}: {made.parts}, made now: {made.fresh}")
     findings = [finding.model_dump() for finding in compare_domains(anchors, made.domains)]
     report = {"method": choice.method.value, "findings": findings, "parts": made.parts}
-    return report | describe_parts(read_parts(output)), models
+    return report | describe_partitions(read_partitions(output)), models
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ def _embed_parts(
     choice: Choice, pool: Path, anchors: Sequence[Anchor], output: Path, run: Spread[Any] | None
 ) -> tuple[_Made, dict[str, str]]:
     from kina_build.dedup.embedding import load_encoder
-    from kina_build.support import embeddingparts
+    from kina_build.support import embedding as embeddingparts
     from kina_build.support.embedding import item_text
-    from kina_build.support.partfiles import make_parts
+    from kina_build.support.partition.files import make_partitions
 
     encoding = choice.run.settings.dedup
     encoder = load_encoder(choice.encoder, encoding)
@@ -127,11 +127,13 @@ def _embed_parts(
         if run is None:
             progress = _Progress(bar, dealt.count, len(dealt.paths))
             embed = embedder(choice, encoder, progress.within)
-            make = partial(embeddingparts.make_embedding_part, embed_texts=embed)
-            parts, fresh = make_parts(plan, make, output, on_progress=progress.between, reuse=choice.reuse)
+            make = partial(embeddingparts.make_embedding_partition, embed_texts=embed)
+            parts, fresh = make_partitions(
+                plan, make, output, on_progress=progress.between, reuse=choice.reuse
+            )
         else:
-            anew = embeddingparts.make_embedding_part_anew
-            parts, fresh = make_parts(
+            anew = embeddingparts.make_embedding_partition_anew
+            parts, fresh = make_partitions(
                 plan,
                 anew,
                 output,
@@ -157,9 +159,9 @@ def _lay_parts(
     choice: Choice, pool: Path, anchors: Sequence[Anchor], output: Path, run: Spread[Any] | None
 ) -> _Made:
     from kina_build.errors import UsageError
-    from kina_build.support import ratingparts
-    from kina_build.support.partfiles import make_parts
-    from kina_build.support.poolparts import count_lines
+    from kina_build.support.partition import ratings as ratingparts
+    from kina_build.support.partition.files import make_partitions
+    from kina_build.support.partition.pool import count_lines
 
     if not choice.ratings:
         raise UsageError("--method ratings needs --ratings FILE")
@@ -173,9 +175,9 @@ def _lay_parts(
     )
     plan = ratingparts.plan_ratings(dealt, anchors, choice.ratings, rules=choice.rules)
     with choice.run.console.progress("parts") as bar:
-        parts, fresh = make_parts(
+        parts, fresh = make_partitions(
             plan,
-            ratingparts.make_rating_part,
+            ratingparts.make_rating_partition,
             output,
             run=run or map,
             on_progress=_of(bar, dealt),
@@ -203,19 +205,19 @@ class _Progress:
         self.bar(self.done, self.items)
 
 
-def _of(bar: Progress, dealt: DealtPool) -> Progress:
+def _of(bar: Progress, dealt: PartitionedPool) -> Progress:
     return lambda there, _: bar(there, len(dealt.paths))
 
 
 def _deal(
     choice: Choice, pool: Path, output: Path, base_bytes: int, item_bytes: Callable[[int], int]
-) -> DealtPool:
+) -> PartitionedPool:
     """Cut the pool into parts of the size that the settings and the memory allow."""
-    from kina_build.support.partfiles import work_folder
-    from kina_build.support.poolparts import deal_pool, fit_part
+    from kina_build.support.partition.files import work_folder
+    from kina_build.support.partition.pool import fit_partition, partition_pool
 
     def size(count: int) -> int:
-        return fit_part(
+        return fit_partition(
             count,
             most=choice.rules.part_items,
             memory_mb=choice.engine.memory_mb,
@@ -223,4 +225,6 @@ def _deal(
             item_bytes=item_bytes(count),
         )
 
-    return deal_pool(pool, work_folder(output), size=size, sample=choice.run.settings.dedup.unknown_sample)
+    return partition_pool(
+        pool, work_folder(output), size=size, sample=choice.run.settings.dedup.unknown_sample
+    )

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from kina_build.selection.labels import code_items
 from kina_build.support.matrix import SupportMatrix
-from kina_build.support.parts import slices
 
 Indices = NDArray[np.int64]
 
@@ -144,7 +143,7 @@ def _closers(
     """
     best: list[list[tuple[int, int]]] = [[] for _ in columns]
     marks = cover.copy()
-    for rows in slices(matrix):
+    for rows in matrix.slices():
         levels = matrix.levels[rows][:, columns]
         better = (levels > marks) & outside[rows, None]
         for at in np.flatnonzero(better.any(axis=0)).tolist():

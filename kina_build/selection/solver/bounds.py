@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kina_build.config import SelectionRules
 from kina_build.selection.solver.conflicts import Indices
-from kina_build.selection.solver.passes import COMPILED_FROM, sum_gains
+from kina_build.selection.solver.kernels import COMPILED_FROM, sum_gains
 from kina_build.selection.solver.problem import Problem, contenders
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kina_build.selection.inputs import Pair
 from kina_build.selection.records import ConflictMode
-from kina_build.support.ids import position_of
+from kina_build.support.levels import position_of
 
 Indices = NDArray[np.int64]
 

@@ -13,9 +13,9 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
+from kina_build.selection.records import Cut, Proof
 from kina_build.selection.solver.conflicts import Indices
 from kina_build.selection.solver.problem import Problem
-from kina_build.selection.records import Cut, Proof
 
 
 def prove(problem: Problem, counts: Indices, conflicted: Collection[int], missing: Indices) -> Proof | None:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from kina_build.config import SelectionRules
 from kina_build.selection.solver.bounds import UpperBound
 from kina_build.selection.solver.conflicts import Indices
+from kina_build.selection.solver.gains import StandingGains
 from kina_build.selection.solver.greedy import Picks, order_picks, pick_greedily
-from kina_build.selection.solver.index import StandingGains
 from kina_build.selection.solver.problem import Problem, Room, largest
 
 Floats = NDArray[np.float64]

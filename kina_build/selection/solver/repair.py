@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kina_build.config import SelectionRules
+from kina_build.selection.solver.gains import StandingGains
 from kina_build.selection.solver.greedy import Picks, order_picks, pick_greedily
-from kina_build.selection.solver.index import StandingGains
 from kina_build.selection.solver.problem import Problem
 from kina_build.selection.solver.shortage import Infeasible, Shortage, describe_shortage, fullest
 

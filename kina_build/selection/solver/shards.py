@@ -10,16 +10,25 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import SelectionRules
 from kina_build.engine import Engine
-from kina_build.selection.solver.passes import CHUNK_SCORES, sum_gains
-from kina_build.support.ids import Indices
-from kina_build.support.pieces import PartedLevels, Piece, Window
+from kina_build.selection.solver.conflicts import Indices
+from kina_build.selection.solver.kernels import (
+    CHUNK_SCORES,
+    best_of_blocks,
+    compiled,
+    sum_gains,
+    tops_of_blocks,
+)
+from kina_build.support.levels import FileLevels, LevelFile, Window
+
+if TYPE_CHECKING:
+    from kina_build.selection.solver.problem import Problem, Room
 
 Floats = NDArray[np.float64]
 
@@ -67,7 +76,7 @@ class Offer:
 class Shard:
     """Some pieces of the levels, and the bounds of the greedy run it was last asked about."""
 
-    def __init__(self, pieces: Sequence[Piece], keep_pages: bool, block: int) -> None:
+    def __init__(self, pieces: Sequence[LevelFile], keep_pages: bool, block: int) -> None:
         self._parts = [_Part(Window(piece), block) for piece in pieces]
         self._keep_pages = keep_pages
         self._run = -1
@@ -127,12 +136,10 @@ class _Part:
         return np.concatenate(parts)
 
     def begin(self, start: Start) -> None:
-        from kina_build.selection.solver.blocks import tops_of_blocks
-
         piece = self.window.piece
         self.central, self.stratum = start.centrality[piece.own], start.stratum[piece.own]
         self.bounds = np.where(start.blocked[piece.own], -1.0, self.central)
-        self.tops = tops_of_blocks(self.bounds, self.block)
+        self.tops = compiled(tops_of_blocks)(self.bounds, self.block)
         self.ceiling = float(self.tops.max(initial=-1.0))
 
     def close(self, items: Indices) -> None:
@@ -140,12 +147,10 @@ class _Part:
         self.bounds[local] = -1.0
 
     def best(self, start: Start, turn: Turn, gain: float, centrality: float) -> Offer | None:
-        from kina_build.selection.solver.blocks import best_of_blocks
-
         piece = self.window.piece
         place = np.empty(0, dtype=np.int64) if piece.place is None else piece.place
         item = int(
-            best_of_blocks(
+            compiled(best_of_blocks)(
                 self.window.levels,
                 place,
                 start.weights,
@@ -171,9 +176,7 @@ class Shards:
 
     runs = itertools.count()
 
-    def __init__(
-        self, levels: PartedLevels, engine: Engine, rules: SelectionRules = SelectionRules()
-    ) -> None:
+    def __init__(self, levels: FileLevels, engine: Engine, rules: SelectionRules = SelectionRules()) -> None:
         """Deal the pieces out, one shard a worker.
 
         Args:
@@ -197,24 +200,27 @@ class Shards:
                 out[piece.own] = values
         return out
 
-    def begin(
-        self, weights: Floats, centrality: Floats, stratum: Indices, blocked: NDArray[np.bool_]
-    ) -> Pursuit:
-        """Start a greedy run; see Start for the arguments."""
-        start = Start(next(self.runs), weights, centrality, stratum, blocked)
-        return Pursuit(self._kept, self._engine.share(start))
+    def begin(self, problem: Problem, room: Room) -> Pursuit:
+        """Start a greedy run over the levels of a problem."""
+        start = Start(
+            next(self.runs), problem.weights, problem.centrality, problem.stratum, room.blocked.copy()
+        )
+        return Pursuit(self._kept, self._engine.share(start), len(room.closed))
 
 
 class Pursuit:
-    """One greedy run over the shards: the next pick, again and again."""
+    """The gains of one greedy run over the shards."""
 
-    def __init__(self, kept: Any, start: Any) -> None:
+    def __init__(self, kept: Any, start: Any, closed: int) -> None:
         self._kept = kept
         self._start = start
+        self._closed = closed
         self._ceilings = np.full(len(kept), np.inf)
 
-    def next(self, turn: Turn) -> int:
-        """Return the item to pick, or -1 where none gains."""
+    def best(self, cover: Floats, room: Room) -> int:
+        """Return the best item of all shards, or -1 where none gains."""
+        closed = np.array(room.closed[self._closed :], dtype=np.int64)
+        turn = Turn(cover, room.open_strata(), closed)
         # the shard of the largest bound goes first: the others need to look only above what it offers
         first = int(self._ceilings.argmax())
         best = self._ask({first: turn}, None)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.labels import code_items
 from kina_build.selection.records import DomainSelection, Quota
-from kina_build.support.ids import position_of
-from kina_build.support.parts import take_items
+from kina_build.support.levels import position_of
 
 CHUNK_SCORES = 4_000_000
 """Scores widened to 64 bits at a time."""
@@ -184,7 +183,7 @@ def _lay_out(domains: tuple[str, ...], inputs: Inputs) -> tuple[_Table, Whole]:
         names, codes = inputs.domain_codes
         wanted = np.array([name in domains for name in names] + [False])
         own = np.flatnonzero(wanted[codes])
-        matrix = take_items(matrix, own)
+        matrix = matrix.take(own)
         number_of = np.array([domains.index(name) if name in domains else -1 for name in names])
         owner = number_of[codes[own]] if len(own) else own
     columns: tuple[Key, ...] = ()

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from kina_build.selection.verifier.evidence import Domain, Whole, count_strata
-from kina_build.selection.verifier.recompute import price_bound, worst_case
 from kina_build.selection.records import (
     STATEMENTS,
     Bound,
@@ -20,6 +18,8 @@ from kina_build.selection.records import (
     Selection,
     StratumCount,
 )
+from kina_build.selection.verifier.evidence import Domain, Whole, count_strata
+from kina_build.selection.verifier.recompute import price_bound, worst_case
 from kina_build.support.matrix import SupportMatrix
 
 PARTS = 1_000_000_000

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kina_build.selection.records import Cut, Proof
 from kina_build.selection.verifier.evidence import Domain, Key, count_strata, mask_of
 from kina_build.selection.verifier.recompute import near_of
-from kina_build.selection.records import Cut, Proof
 
 TRIED_ITEMS = 16
 """Eligible items up to which every set is tried before a shortfall counts as not shown."""

@@ -13,11 +13,11 @@ from typing import Any
 
 from kina_build.errors import UsageError
 from kina_build.jsonl import canonical
-from kina_build.selection.verifier.evidence import Domain, gather_domain, parts_of, rivals_of
 from kina_build.selection.inputs import Inputs
+from kina_build.selection.records import TIE_RULE, ConflictMode, DomainSelection, Selection
+from kina_build.selection.verifier.evidence import Domain, gather_domain, parts_of, rivals_of
 from kina_build.selection.verifier.rebuild import rebuild, sum_certificates, threshold_faults
 from kina_build.selection.verifier.recompute import clique_faults, greedy_faults, set_faults
-from kina_build.selection.records import TIE_RULE, ConflictMode, DomainSelection, Selection
 from kina_build.selection.verifier.recount import shortfall_faults
 from kina_build.support.matrix import LARGEST_SUM, SupportMatrix
 

@@ -16,11 +16,10 @@ from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.manifest import digest
 from kina_build.rows.source import each
 from kina_build.support.anchors import Anchor
-from kina_build.support.dealing import Dealer, read_lines
-from kina_build.support.partfiles import digest_part, part_name, write_part
-from kina_build.support.poolparts import ITEM_BYTES, DealtPool, read_part_pool
-from kina_build.support.ratings import Pair, matrix_of_pairs, read_pair_scores
-from kina_build.support.rowstream import iter_table
+from kina_build.support.judge.ratings import Pair, matrix_of_pairs, read_pair_scores
+from kina_build.support.partition.dealing import Dealer, iter_table, read_lines
+from kina_build.support.partition.files import digest_partition, partition_name, write_partition
+from kina_build.support.partition.pool import ITEM_BYTES, PartitionedPool, read_partition
 from kina_build.tables import Row
 
 BASE_BYTES = 200_000_000
@@ -30,7 +29,7 @@ ROW_BYTES = 1500
 
 
 @dataclass(frozen=True)
-class RatingPart:
+class RatingPartition:
     """One part to be made, with all that shapes it."""
 
     path: Path
@@ -46,13 +45,13 @@ class RatingPart:
 
 
 def plan_ratings(
-    pool: DealtPool,
+    pool: PartitionedPool,
     anchors: Sequence[Anchor],
     sources: Path | Sequence[Path],
     *,
     rules: SupportRules = SupportRules(),
-) -> Iterator[RatingPart]:
-    """Deal the rows of files out to the parts that `make_rating_part` makes beside the pool's parts.
+) -> Iterator[RatingPartition]:
+    """Deal the rows of files out to the parts that `make_rating_partition` makes beside the pool's parts.
 
     Raises:
         InputError: a missing or empty file; rows with and without a score.
@@ -66,9 +65,9 @@ def plan_ratings(
     dealt = deal_rows(sources, pool)
     for number, (items, rows, ids) in enumerate(zip(pool.paths, dealt, pool.read_ids(), strict=True)):
         made_from = digest(rows).sha256 if rows.exists() else ""
-        yield RatingPart(
-            path=items.with_name(part_name(number)),
-            digest=digest_part([*shape, made_from], ids),
+        yield RatingPartition(
+            path=items.with_name(partition_name(number)),
+            digest=digest_partition([*shape, made_from], ids),
             pool=items,
             anchors=tuple(anchors),
             rows=rows,
@@ -77,7 +76,7 @@ def plan_ratings(
         )
 
 
-def deal_rows(sources: Path | Sequence[Path], pool: DealtPool) -> tuple[Path, ...]:
+def deal_rows(sources: Path | Sequence[Path], pool: PartitionedPool) -> tuple[Path, ...]:
     """Write each row of some tables to the file of its item's part; return the parts' files.
 
     Raises:
@@ -118,24 +117,24 @@ def rating_item_bytes(rows: int, count: int, anchors: int) -> int:
     return ITEM_BYTES + ROW_BYTES * rows // count + 3 * 8 * anchors
 
 
-def make_rating_part(part: RatingPart) -> None:
+def make_rating_partition(part: RatingPartition) -> None:
     """Lay one part's pairs out and write it.
 
     Raises:
         RowErrors: faulty rows, or rows about an item or anchor that is not given, on the lines
             of the file that they came from.
     """
-    items = read_part_pool(part.pool)
+    items = read_partition(part.pool)
     scores: dict[Pair, float] = {}
     if part.rows.exists():
         try:
             scores = read_pair_scores(part.rows, items, part.anchors)
         except RowErrors as error:
             raise _at_source(error, part) from None
-    write_part(part.path, matrix_of_pairs(items, part.anchors, scores, part.rules), part.digest)
+    write_partition(part.path, matrix_of_pairs(items, part.anchors, scores, part.rules), part.digest)
 
 
-def _at_source(error: RowErrors, part: RatingPart) -> RowErrors:
+def _at_source(error: RowErrors, part: RatingPartition) -> RowErrors:
     """Name the lines of the file that people know."""
     lines = read_lines(part.rows)
     faults = [

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import bisect
 import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
-
-from kina_build.support.ids import Indices
 
 CHUNK_BYTES = 32_000_000
 """Levels read at a time where a reader asks for all of them."""
 
 
 @dataclass(frozen=True)
-class Piece:
+class LevelFile:
     """Levels of some items in one file."""
 
     path: Path
@@ -60,14 +59,14 @@ class Piece:
         """Return in which rows of the file some of its items lie."""
         return local if self.place is None else self.place[local]
 
-    def narrowed(self, items: Indices) -> Piece | None:
+    def narrowed(self, items: Indices) -> LevelFile | None:
         """Return the piece with some items only, numbered by their place in `items` (rising)."""
         here, local = self.find(items)
         if not len(here):
             return None
         return replace(self, first=-1, count=len(here), numbers=here, place=self.rows(local))
 
-    def cut(self) -> Iterator[Piece]:
+    def cut(self) -> Iterator[LevelFile]:
         """Cut a piece of whole rows into pieces of CHUNK_BYTES, each read and given back by itself."""
         row_bytes = max(1, self.shape[1] * np.dtype(self.dtype).itemsize)
         rows = max(1, CHUNK_BYTES // row_bytes)
@@ -86,7 +85,7 @@ class Piece:
 class Window:
     """The levels of one piece, mapped."""
 
-    def __init__(self, piece: Piece) -> None:
+    def __init__(self, piece: LevelFile) -> None:
         self.piece = piece
         with piece.path.open("rb") as file:
             # copy-on-write: compiled code is made for writable arrays, and nothing writes
@@ -100,10 +99,33 @@ class Window:
         self._map.madvise(mmap.MADV_DONTNEED)
 
 
-class PartedLevels:
+class Levels(Protocol):
+    """Levels of items by anchors, read by item, items or slice: an array, or files."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Tell how many items and anchors there are."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Tell the type of a level."""
+
+    @property
+    def nbytes(self) -> int:
+        """Tell the bytes of all levels."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, items: Any) -> NDArray[Any]: ...
+
+    def take(self, items: Indices, axis: int) -> Levels:
+        """Return the levels of some items (rising, axis 0), in files where these are."""
+
+
+class FileLevels:
     """Levels on disk, read like an array of shape (items, anchors): by item, items or slice."""
 
-    def __init__(self, pieces: Sequence[Piece], count: int, *, keep_pages: bool) -> None:
+    def __init__(self, pieces: Sequence[LevelFile], count: int, *, keep_pages: bool) -> None:
         """Map the pieces.
 
         Args:
@@ -134,12 +156,12 @@ class PartedLevels:
             return self._take(np.arange(*items.indices(len(self))))
         return self._take(np.asarray(items, dtype=np.int64))
 
-    def subset(self, items: Indices) -> PartedLevels:
+    def take(self, items: Indices, axis: int = 0) -> FileLevels:
         """Return the levels of some items (rising), still on disk."""
         if len(items) == len(self):
             return self
         pieces = [piece for one in self.pieces if (piece := one.narrowed(items)) is not None]
-        return PartedLevels(pieces, len(items), keep_pages=self.keep_pages)
+        return FileLevels(pieces, len(items), keep_pages=self.keep_pages)
 
     def _take(self, items: Indices) -> NDArray[Any]:
         out = np.empty((len(items), self.shape[1]), dtype=self.dtype)
@@ -150,3 +172,68 @@ class PartedLevels:
                 if not self.keep_pages:
                     window.release()
         return out
+
+
+Encoded = NDArray[np.bytes_]
+Indices = NDArray[np.int64]
+
+CHUNK = 65_536
+"""Ids decoded at a time."""
+
+
+class Ids(Sequence[str]):
+    """Read like a tuple of rising, unique strings; held as UTF-8, whose order is that of the strings."""
+
+    def __init__(self, encoded: Encoded) -> None:
+        self.encoded = encoded
+
+    def __len__(self) -> int:
+        return len(self.encoded)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, at: int | slice) -> str | tuple[str, ...]:
+        if isinstance(at, slice):
+            return tuple(raw.decode() for raw in self.encoded[at].tolist())
+        return str(self.encoded[at].decode())
+
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, len(self), CHUNK):
+            yield from self[start : start + CHUNK]
+
+    def __contains__(self, item_id: object) -> bool:
+        return isinstance(item_id, str) and position_of(self, item_id) is not None
+
+
+def encode_ids(item_ids: Iterable[str]) -> Encoded:
+    """Turn ids into a column, in their order."""
+    return np.array([item_id.encode() for item_id in item_ids], dtype=np.bytes_)
+
+
+def as_encoded(stored: NDArray[Any]) -> Encoded:
+    """Return a stored column of ids as bytes; files may hold text instead."""
+    return encode_ids(stored.tolist()) if stored.dtype.kind == "U" else stored
+
+
+def encoded_slices(item_ids: Sequence[str], size: int = CHUNK) -> Iterator[list[bytes]]:
+    """Yield ids as bytes, `size` at a time."""
+    for start in range(0, len(item_ids), size):
+        if isinstance(item_ids, Ids):
+            yield item_ids.encoded[start : start + size].tolist()
+        else:
+            yield [item_id.encode() for item_id in item_ids[start : start + size]]
+
+
+def take_ids(item_ids: Sequence[str], rows: Indices) -> Sequence[str]:
+    """Return some ids, in the order of `rows`."""
+    if isinstance(item_ids, Ids):
+        return Ids(item_ids.encoded[rows])
+    return tuple(item_ids[row] for row in rows.tolist())
+
+
+def position_of(item_ids: Sequence[str], item_id: str) -> int | None:
+    """Return where an id stands among sorted ones, None where it does not."""
+    at = bisect.bisect_left(item_ids, item_id)
+    return at if at < len(item_ids) and item_ids[at] == item_id else None

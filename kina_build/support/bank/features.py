@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from kina_build.items.model import Item
 from kina_build.items.text import fold_stem
 from kina_build.support.anchors import Anchor, domain_of
+from kina_build.support.bank.signatures import Signature, derive_anchor_signature, derive_signature
 from kina_build.support.embedding import COSINE_DECIMALS, Embed, item_text, scale_cosines
-from kina_build.support.signatures import Signature, derive_anchor_signature, derive_signature
 
 ITEM_FEATURES = ("raw_alignment", "typicality", "log_words", "constraints")
 PAIR_FEATURES = (

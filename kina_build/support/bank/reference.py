@@ -18,7 +18,8 @@ from kina_build.config import SupportRules
 from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item
 from kina_build.support.anchors import Anchor, stratum_of
-from kina_build.support.bank import (
+from kina_build.support.bank.calibrators import Fits, fit_calibrators
+from kina_build.support.bank.choice import (
     Comparisons,
     Floats,
     Numbers,
@@ -26,12 +27,11 @@ from kina_build.support.bank import (
     choose_bank,
     compare_with_bank,
 )
-from kina_build.support.cards import Cards, Place, item_features, lay_cards, split_domains
+from kina_build.support.bank.features import Cards, Place, item_features, lay_cards, split_domains
+from kina_build.support.bank.labels import ItemLabel, PairLabel
+from kina_build.support.bank.signatures import Signature
 from kina_build.support.embedding import Embed
-from kina_build.support.fits import Fits, fit_calibrators
-from kina_build.support.labels import ItemLabel, PairLabel
 from kina_build.support.matrix import SupportMatrix, level_type, round_weights
-from kina_build.support.signatures import Signature
 
 DIFFICULTY = "difficulty"
 """Key of an item's metadata that holds its difficulty, from 0 to 1."""

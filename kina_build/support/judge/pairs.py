@@ -14,9 +14,8 @@ from kina_build.chat import ChatReply, ChatRequest, cost_of
 from kina_build.config import ChatRules, SupportRules
 from kina_build.items.model import Item
 from kina_build.support.anchors import Anchor
-from kina_build.support.prompts import judge_messages, judge_schema, response_format
-from kina_build.support.ratings import Rating
-from kina_build.support.replies import read_ratings_reply
+from kina_build.support.judge.prompts import judge_messages, judge_schema, read_ratings_reply, response_format
+from kina_build.support.judge.ratings import Rating
 
 Ask = Callable[[Sequence[ChatRequest]], list[ChatReply]]
 """Requests to one reply each, in their order: `chat.complete` with its endpoint and log."""

@@ -21,7 +21,8 @@ from kina_build.errors import InputError, UsageError
 from kina_build.folders import recover_folder, replace_folder
 from kina_build.jsonl import canonical, write_text
 from kina_build.progress import Progress, silent
-from kina_build.support.matrix import SupportMatrix, read_support, write_support
+from kina_build.support.matrix import SupportMatrix
+from kina_build.support.npz import read_support, write_support
 
 State = Literal["finished", "changed", "unsealed", "other"]
 """Of a part: as it was written; changed since; without a digest of its content; made from something else."""
@@ -33,7 +34,7 @@ NOTES: dict[State, str] = {
 PART = re.compile(r"part-\d{5,}\.(npz|digest)")
 
 
-class PartJob(Protocol):
+class PartitionJob(Protocol):
     """One part to be made."""
 
     @property
@@ -45,12 +46,12 @@ class PartJob(Protocol):
         """Tell what stands for all that shapes it."""
 
 
-Job = TypeVar("Job", bound=PartJob)
+Job = TypeVar("Job", bound=PartitionJob)
 Spread = Callable[[Callable[[Job], object], Iterable[Job]], Iterable[object]]
 """Where parts are made, one result a part in their order: `map`, or the map of an engine."""
 
 
-def make_parts(
+def make_partitions(
     jobs: Iterable[Job],
     make: Callable[[Job], object],
     target: Path,
@@ -63,7 +64,7 @@ def make_parts(
 
     Args:
         jobs: the parts; taken as there is room for them.
-        make: writes one part with `write_part`.
+        make: writes one part with `write_partition`.
         target: the folder.
         run: where.
         on_progress: told (parts there, parts begun) after each that was made.
@@ -98,7 +99,7 @@ def make_parts(
     return len(paths), made
 
 
-def _is_there(job: PartJob, target: Path, reuse: Reuse) -> bool:
+def _is_there(job: PartitionJob, target: Path, reuse: Reuse) -> bool:
     """Tell whether a part is finished and as it was written, here or in an earlier result."""
     for place in (job.path, target / job.path.name):
         state = find_state(place, job.digest)
@@ -109,12 +110,12 @@ def _is_there(job: PartJob, target: Path, reuse: Reuse) -> bool:
     return False
 
 
-def part_name(number: int) -> str:
+def partition_name(number: int) -> str:
     """Name the file of a part, counted from 0."""
     return f"part-{number:05}.npz"
 
 
-def digest_part(shape: Any, rows: Iterable[Any]) -> str:
+def digest_partition(shape: Any, rows: Iterable[Any]) -> str:
     """Hash what a part is made from: this version, the settings that shape it, and its rows."""
     total = hashlib.sha256(canonical([__version__, shape]).encode())
     for row in rows:
@@ -123,7 +124,7 @@ def digest_part(shape: Any, rows: Iterable[Any]) -> str:
     return total.hexdigest()
 
 
-def holds_parts(target: Path) -> bool:
+def holds_partitions(target: Path) -> bool:
     """Tell whether a folder holds parts and nothing else; each part tells by itself whether it is whole."""
     return target.is_dir() and all(PART.fullmatch(path.name) for path in target.iterdir())
 
@@ -164,7 +165,7 @@ def find_state(path: Path, digest: str) -> State:
         raise InputError(f"{path}: cannot read: {error.strerror or error}") from None
 
 
-def write_part(path: Path, matrix: SupportMatrix, digest: str) -> None:
+def write_partition(path: Path, matrix: SupportMatrix, digest: str) -> None:
     """Write a part, and then beside it the digests of what it is made from and of its content."""
     path.with_suffix(".digest").unlink(missing_ok=True)
     write_support(path, matrix)
@@ -206,7 +207,7 @@ def finish_folder(target: Path, paths: Sequence[Path]) -> None:
         raise InputError(f"{target}: cannot write: {error.strerror or error}") from None
 
 
-def read_parts(folder: Path) -> Iterator[SupportMatrix]:
+def read_partitions(folder: Path) -> Iterator[SupportMatrix]:
     """Read the parts of a folder one after the other, in the order of their ids.
 
     Raises:

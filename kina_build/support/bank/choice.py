@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import SupportRules
-from kina_build.support.cards import Cards, Place, pair_features
-from kina_build.support.fits import PairJudge
+from kina_build.support.bank.calibrators import PairJudge
+from kina_build.support.bank.features import Cards, Place, pair_features
 
 COSINE_STEPS = 10_000
 """Cosines are ordered in steps of 1e-4, ties by row: rounding noise cannot reorder neighbours."""

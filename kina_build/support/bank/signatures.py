@@ -16,8 +16,13 @@ from kina_build.items.model import Item
 from kina_build.items.text import fold_stem
 from kina_build.jsonl import write_records
 from kina_build.support.anchors import Anchor
-from kina_build.support.prompts import response_format, signature_messages, signature_schema
-from kina_build.support.replies import TOP_RATING, read_rating
+from kina_build.support.judge.prompts import (
+    TOP_RATING,
+    read_rating,
+    response_format,
+    signature_messages,
+    signature_schema,
+)
 from kina_build.tables import read_typed
 
 FORMS = (

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from kina_build.errors import InputError, Refusal
-from kina_build.support.ids import Encoded, Ids, Indices, take_ids
-from kina_build.support.matrix import StoredSupport, SupportMatrix, check_levels, read_head, read_support
-from kina_build.support.pieces import CHUNK_BYTES, PartedLevels, Piece
+from kina_build.support.levels import CHUNK_BYTES, Encoded, FileLevels, Ids, LevelFile
+from kina_build.support.matrix import SupportMatrix
+from kina_build.support.npz import StoredSupport, check_levels, read_head, read_support
 
 HINT = "`kina support -o FOLDER/` writes parts"
 BASE_BYTES = 700_000_000
@@ -58,24 +58,10 @@ def open_support(path: Path, memory_mb: int, *, shared: bool = False) -> Support
         check_levels(head.stored)
     ids, whole = _number(heads)
     pieces = [piece for one in whole for piece in one.cut()]
-    levels = PartedLevels(pieces, len(ids), keep_pages=fits and shared)
+    levels = FileLevels(pieces, len(ids), keep_pages=fits and shared)
     if fits and not shared:
         return replace(heads[0].matrix, item_ids=ids, levels=levels[:])
-    return replace(heads[0].matrix, item_ids=ids, levels=levels)
-
-
-def take_items(matrix: SupportMatrix, items: Indices) -> SupportMatrix:
-    """Return the support of some items (rising), on disk where the matrix is."""
-    levels = matrix.levels
-    narrow = levels.subset(items) if isinstance(levels, PartedLevels) else levels[items]
-    return replace(matrix, item_ids=take_ids(matrix.item_ids, items), levels=narrow)
-
-
-def slices(matrix: SupportMatrix) -> Iterator[slice]:
-    """Cut the items of a matrix into slices that are read at a time."""
-    rows = max(1, CHUNK_BYTES // max(1, matrix.levels.shape[1] * matrix.levels.dtype.itemsize))
-    for start in range(0, len(matrix.item_ids), rows):
-        yield slice(start, min(len(matrix.item_ids), start + rows))
+    return replace(heads[0].matrix, item_ids=ids, levels=levels, on_disk=True)
 
 
 @dataclass(frozen=True)
@@ -83,7 +69,7 @@ class _Head:
     """All of a part but its levels, and where these lie."""
 
     stored: StoredSupport
-    piece: Piece
+    piece: LevelFile
 
     @property
     def ids(self) -> Encoded:
@@ -110,7 +96,7 @@ def _read_head(path: Path, memory_mb: int) -> _Head:
     levels = head.levels
     if levels.by_column:
         raise InputError(f"{path}: not a support matrix (levels are not rows of items)", hint=HINT)
-    piece = Piece(
+    piece = LevelFile(
         path.resolve(), levels.offset, levels.dtype.str, (len(head.ids), levels.shape[1]), 0, len(head.ids)
     )
     return _Head(head, piece)
@@ -138,7 +124,7 @@ def _check_alike(heads: Sequence[_Head]) -> None:
             )
 
 
-def _number(heads: Sequence[_Head]) -> tuple[Ids, list[Piece]]:
+def _number(heads: Sequence[_Head]) -> tuple[Ids, list[LevelFile]]:
     """Number the items of all parts by id.
 
     Raises:

@@ -17,8 +17,8 @@ from kina_build.items.model import Item
 from kina_build.items.text import fold_stem
 from kina_build.jsonl import write_records
 from kina_build.support.anchors import Anchor, weigh_anchors
+from kina_build.support.judge.prompts import TOP_RATING
 from kina_build.support.matrix import SupportMatrix, build_matrix
-from kina_build.support.replies import TOP_RATING
 from kina_build.support.rows import read_scores
 from kina_build.tables import Row, need_rows, read_table, read_typed
 

@@ -19,8 +19,7 @@ from kina_build.items.pool import read_pool
 from kina_build.jsonl import describe
 from kina_build.rows.source import STREAM
 from kina_build.support.anchors import domain_of
-from kina_build.support.dealing import Dealer
-from kina_build.support.rowstream import iter_json
+from kina_build.support.partition.dealing import Dealer, iter_json
 
 ID_BYTES = 100
 """Resident memory of one id of the pool."""
@@ -31,7 +30,7 @@ LEAST_ITEMS = 1000
 
 
 @dataclass(frozen=True)
-class DealtPool:
+class PartitionedPool:
     """The files of a pool's parts, and what must be known of all items."""
 
     paths: tuple[Path, ...]
@@ -48,16 +47,16 @@ class DealtPool:
     def read_ids(self) -> Iterator[list[str]]:
         """Read the sorted ids of each part."""
         for path in self.paths:
-            yield [item.item_id for item in read_part_pool(path)]
+            yield [item.item_id for item in read_partition(path)]
 
 
-def deal_pool(pool: Path, folder: Path, *, size: Callable[[int], int], sample: int) -> DealtPool:
+def partition_pool(pool: Path, folder: Path, *, size: Callable[[int], int], sample: int) -> PartitionedPool:
     """Cut a pool into parts, by id; each part becomes a file.
 
     Args:
         pool: pool.jsonl; "-" is copied into the folder first.
         folder: where the parts' files go.
-        size: items in all to items of a part, such as `fit_part`.
+        size: items in all to items of a part, such as `fit_partition`.
         sample: items wanted as a sample.
 
     Raises:
@@ -79,10 +78,10 @@ def deal_pool(pool: Path, folder: Path, *, size: Callable[[int], int], sample: i
         # whatever a JSON escape can bring goes in as it came out
         dealer.deal(str(row.values["item_id"]), json.dumps(row.values), row.line)
     dealer.put_down()
-    return DealtPool(dealer.paths, tuple(firsts), len(ids), tuple(domains), tuple(picked))
+    return PartitionedPool(dealer.paths, tuple(firsts), len(ids), tuple(domains), tuple(picked))
 
 
-def fit_part(count: int, *, most: int, memory_mb: int, base_bytes: int, item_bytes: int) -> int:
+def fit_partition(count: int, *, most: int, memory_mb: int, base_bytes: int, item_bytes: int) -> int:
     """Return how many items a part may have in the memory that is left beside the ids of all.
 
     Args:
@@ -107,7 +106,7 @@ def fit_part(count: int, *, most: int, memory_mb: int, base_bytes: int, item_byt
     return int(min(most, fitting))
 
 
-def read_part_pool(path: Path) -> list[Item]:
+def read_partition(path: Path) -> list[Item]:
     """Read the items of one part, sorted by id."""
     return sorted(read_pool(path), key=lambda item: item.item_id)
 
