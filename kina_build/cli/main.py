@@ -24,7 +24,6 @@ from kina_build.cli import (
     selection,
     supervised,
     support,
-    topup,
     triage,
 )
 from kina_build.cli.command import Run, command
@@ -110,7 +109,6 @@ GROUPS = (
     anchors,
     support,
     selection,
-    topup,
     review,
     release,
     scoring,

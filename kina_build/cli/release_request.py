@@ -12,8 +12,8 @@ from kina_build.cli.command import Run
 from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
-    from kina_build.cli.selection_files import Files
     from kina_build.release.plan import Request
+    from kina_build.selection.files import Files
 
 
 @dataclass(frozen=True)

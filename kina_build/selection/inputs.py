@@ -25,7 +25,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Inputs:
-    """Hold everything a selection depends on, as content."""
+    """Everything a selection depends on, as content."""
 
     matrix: SupportMatrix
     strata: Mapping[str, str] | None = None

@@ -18,7 +18,7 @@ BATCH_ROWS = 100_000
 
 
 class Labels(Mapping[str, str]):
-    """Map item to label in two columns: what a dictionary holds, for many more items."""
+    """Item to label in two columns: what a dictionary holds, for many more items."""
 
     def __init__(self, ids: Encoded, codes: NDArray[np.int32], names: Sequence[str]) -> None:
         """Take the columns.

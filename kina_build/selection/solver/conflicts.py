@@ -18,7 +18,7 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Conflicts:
-    """Say what taking an item rules out.
+    """What taking an item rules out.
 
     Item i rules out members[start[i]:stop[i]]. Items of a cluster share one slice (itself
     included), so a cluster of any size costs its size once.

@@ -21,7 +21,7 @@ JOINT = "\0"
 
 @dataclass(frozen=True)
 class Problem:
-    """Choose so many items of each domain, within lower and upper of each stratum, no two in conflict."""
+    """So many items of each domain to choose, within the quotas of each stratum, no two in conflict."""
 
     matrix: SupportMatrix
     """Of joined domains: their anchors side by side, each domain's items scored on its own alone."""

@@ -23,7 +23,7 @@ NAMED_CLUSTERS = 5
 
 @dataclass(frozen=True)
 class Shortage:
-    """Say by how much the best supply misses the constraints."""
+    """By how much the best supply misses the constraints."""
 
     size: int
     """Items lacking to the size asked for."""
@@ -51,7 +51,7 @@ class Shortage:
 
 
 class Infeasible(Refusal):
-    """Say that no set meets the constraints, with the shortage."""
+    """A refusal because no set meets the constraints, with the shortage."""
 
     def __init__(self, message: str, shortage: Shortage) -> None:
         super().__init__(message, hint="--allow-shortfall takes the best set that can be had")

@@ -24,7 +24,7 @@ Key = tuple[str, str]
 
 
 class Positions(Mapping[str, int]):
-    """Map each of some sorted ids to where it stands, by halving: no second copy of the ids."""
+    """Where each of some sorted ids appears, found by halving: no second copy of the ids."""
 
     def __init__(self, ids: Sequence[str]) -> None:
         self._ids = ids
@@ -44,7 +44,7 @@ class Positions(Mapping[str, int]):
 
 @dataclass(frozen=True)
 class Domain:
-    """Hold what the files say about one domain, by position in `ids`."""
+    """What the files say about one domain, by position in `ids`."""
 
     ids: Sequence[str]
     """Sorted."""

@@ -16,7 +16,7 @@ STRETCH = 65_536
 
 
 class Growth:
-    """Tell which items a growing set may take: quotas that can yet be met, no conflict."""
+    """The items that a growing set may take: quotas that can yet be met, no conflict."""
 
     def __init__(self, domain: Domain, held: Iterable[str] = ()) -> None:
         self.domain = domain

@@ -23,8 +23,8 @@ from kina_build.support.matrix import LARGEST_SUM, SupportMatrix
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Say whether a selection holds, and everything that does not."""
+class Verification:
+    """Whether a selection holds, and everything that does not."""
 
     faults: tuple[str, ...]
     checked: tuple[str, ...]
@@ -34,6 +34,13 @@ class Verdict:
     def holds(self) -> bool:
         """Tell whether nothing differed."""
         return not self.faults
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        """Say whether it holds, with every fault."""
+        return "verified" if self.holds else "\n".join(("refused:", *self.faults))
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class Expected:
     conflict_mode: ConflictMode | None = None
 
 
-def verify(document: Selection, inputs: Inputs, expected: Expected = Expected()) -> Verdict:
+def verify(document: Selection, inputs: Inputs, expected: Expected = Expected()) -> Verification:
     """Recompute a selection from the files it names.
 
     Of the document only the set, its cliques, thresholds and cuts are used; K, conflict mode and
@@ -67,7 +74,7 @@ def verify(document: Selection, inputs: Inputs, expected: Expected = Expected())
     if not faults:  # what follows from other content would only hide the cause
         faults = _part_faults(document, inputs)
     checked = ("seal", "inputs", "constraints", "greedy order", "gains", "objective", "bounds", "guarantee")
-    return Verdict(tuple(faults), checked)
+    return Verification(tuple(faults), checked)
 
 
 def _seal_faults(document: Selection) -> list[str]:

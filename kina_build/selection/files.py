@@ -1,18 +1,24 @@
-"""The files that select, certify and budget read, by the options that name them."""
+"""The files that select, certify, top-up and budget read: by the options, or by the selection.json."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from kina_build.config import EngineRules
-    from kina_build.selection.certificate import Read
-    from kina_build.selection.inputs import Inputs
-    from kina_build.selection.records import Eligible, Quota, Selection
+from kina_build.config import EngineRules
+from kina_build.errors import InputError, UsageError
+from kina_build.selection.budget import proportional
+from kina_build.selection.certificate import Read
+from kina_build.selection.inputs import Inputs, read_conflicts, read_decisions, read_ids, read_quotas
+from kina_build.selection.labels import read_labels
+from kina_build.selection.options import CertifyOptions, SelectOptions
+from kina_build.selection.posing import budget_sizes
+from kina_build.selection.records import Eligible, NamedFile, Quota, Selection
+from kina_build.support.rows import load_support
 
 STREAM = "-"
 
@@ -28,7 +34,7 @@ LEVELS = ("subfield", "field", "discipline")
 
 @dataclass(frozen=True)
 class Files:
-    """Paths as the options give them."""
+    """The files of a selection, as the options or a document name them."""
 
     support: Path
     anchors: Path | None = None
@@ -71,13 +77,6 @@ class Files:
             engine: says how much memory scores may take, and whether workers elsewhere read them.
             size: items to take, which proportional quotas need.
         """
-        from dataclasses import replace
-
-        from kina_build.selection.inputs import Inputs, read_conflicts, read_ids, read_quotas
-        from kina_build.selection.labels import read_labels
-        from kina_build.selection.posing import budget_sizes
-        from kina_build.support.rows import load_support
-
         quotas = read_quotas(self.quota) if self.quota and not self.is_proportional else ()
         by_domain = self.strata is not None and bool(set(budget_sizes(quotas)) - {""})
         inputs = Inputs(
@@ -99,10 +98,6 @@ class Files:
 
     def _decided(self, inputs: Inputs) -> Inputs:
         """Leave only what the decisions allow, and keep what an earlier selection holds of it."""
-        from dataclasses import replace
-
-        from kina_build.selection.inputs import read_decisions, read_ids
-
         if self.decisions is None:
             return inputs
         decided = read_decisions(self.decisions)
@@ -115,9 +110,6 @@ class Files:
 
     def named(self, folder: Path) -> Read:
         """Return the files by role, relative to a folder, so that a reader finds them again."""
-        from kina_build.selection.certificate import Read
-        from kina_build.selection.records import NamedFile
-
         files = [
             NamedFile(role=role, name=_name(path, folder))
             for role, slot in zip(ROLES, self._slots(), strict=False)
@@ -143,11 +135,6 @@ def _proportional(inputs: Inputs, size: int | None) -> tuple[Quota, ...]:
     Raises:
         UsageError: no strata, or no number of items.
     """
-    from collections import Counter
-
-    from kina_build.errors import UsageError
-    from kina_build.selection.budget import proportional
-
     if inputs.strata is None or size is None:
         raise UsageError("--quota proportional needs --strata and -k")
     open_ids = (i for i in inputs.matrix.item_ids if i not in inputs.closed)
@@ -169,8 +156,6 @@ def find_files(document: Selection, folder: Path) -> Files:
         UsageError: it names none, or one that was a stream.
         InputError: one is not there.
     """
-    from kina_build.errors import InputError, UsageError
-
     found: dict[str, list[Path]] = {}
     for file in document.files:
         if Path(file.name).is_absolute():
@@ -226,3 +211,58 @@ def levels(column: str, field: str) -> list[str]:
     """Return the fields that may name a label, the column first, then the field and what is coarser."""
     coarser = LEVELS[LEVELS.index(field) :] if field in LEVELS else (field,)
     return [column, *coarser]
+
+
+def files_of_options(options: SelectOptions | CertifyOptions, support: Path) -> Files:
+    """Return the files that options name."""
+    return Files(
+        support=support,
+        anchors=options.anchors,
+        strata=options.strata,
+        quota=options.quota,
+        conflicts=options.conflicts,
+        must=options.must,
+        exclude=options.exclude,
+        by=options.by,
+        domain_by=options.domain_by,
+        decisions=options.decisions,
+    )
+
+
+def files_to_select(options: SelectOptions) -> Files:
+    """Return the files of `kina select`: with decisions, only what reviewers accepted is eligible."""
+    files = files_of_options(options, options.support)
+    return files if options.decisions is None else replace(files, eligible="accepted")
+
+
+def files_to_certify(options: CertifyOptions, document: Selection) -> Files:
+    """Return the files of `kina certify`: those that were given, or those that the document names.
+
+    Raises:
+        UsageError: some files and no support, or a selection to keep without decisions.
+        InputError: a named file is not there.
+    """
+    if options.keep is not None and options.decisions is None:
+        raise UsageError("--keep needs --decisions: they say which items stay")
+    given = (options.anchors, options.strata, options.quota, options.decisions)
+    if options.support is not None:
+        files = files_of_options(options, options.support)
+        return replace(files, keep=options.keep, eligible=document.eligible)
+    if any((*given, options.conflicts, options.must, options.exclude)):
+        raise UsageError("--support is needed where other files are given", hint="give all files, or none")
+    return find_files(document, options.selection.parent)
+
+
+def files_to_refill(document: Selection, selection: Path, decisions: Path, accepted_only: bool) -> Files:
+    """Return the files of `kina top-up`: those of the reviewed selection, and the decisions.
+
+    Raises:
+        InputError: the selection was itself made with decisions.
+        UsageError: it names no files.
+    """
+    if document.eligible != "all":
+        hint = "`kina top-up` takes the first selection, which was made before review"
+        raise InputError(f"{selection}: was itself made with decisions", hint=hint)
+    eligible: Literal["accepted", "not refused"] = "accepted" if accepted_only else "not refused"
+    found = find_files(document, selection.parent)
+    return replace(found, decisions=decisions, keep=selection, eligible=eligible)

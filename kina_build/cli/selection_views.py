@@ -95,3 +95,11 @@ def show_budget(report: dict[str, Any], console: Console) -> None:
 
 def show_nothing(report: dict[str, Any], console: Console) -> None:
     """Print nothing: the error line has said it."""
+
+
+def show_sample(report: dict[str, Any], console: Console) -> None:
+    """Print what was drawn, and that nothing vouches for it."""
+    console.line(f"{len(report['item_ids'])} items drawn with seed {report['seed']}")
+    console.line(report["statement"])
+    columns = ["stratum", "eligible", "selected"]
+    console.table("strata", columns, [[row[column] for column in columns] for row in report["strata"]])
