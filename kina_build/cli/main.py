@@ -22,7 +22,6 @@ from kina_build.cli import (
     selection,
     supervised,
     support,
-    topup,
     triage,
 )
 from kina_build.cli.command import Run, command
@@ -81,7 +80,6 @@ GROUPS = (
     anchors,
     support,
     selection,
-    topup,
     review,
     release,
     scoring,

@@ -8,8 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kina_build.cli.selection_files import Files
 from kina_build.errors import InputError, UsageError
+from kina_build.selection.files import Files
 
 if TYPE_CHECKING:
     from kina_build.manifest import Manifest
