@@ -22,8 +22,8 @@ def extract(
     """Read the letter of each reply; --json writes one row {id, letter, status, rule} a reply."""
     from kina_build.jsonl import read_records, write_records
     from kina_build.rows.source import STREAM
-    from kina_build.scoring.letters import EXTRACTOR_VERSION
-    from kina_build.scoring.replies import Reply, extract_row
+    from kina_build.scoring.replies import EXTRACTOR_VERSION
+    from kina_build.scoring.extraction import Reply, extract_row
 
     stage = run.stage(
         "extract",

@@ -12,7 +12,7 @@ from kina_build.cli.command import Run
 from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
-    from kina_build.scoring.wikidata import LiveClient
+    from kina_build.scoring.triples.wikidata import LiveClient
 
 
 def link(
@@ -42,7 +42,7 @@ def link(
     from kina_build.chat import Endpoint, Meter, complete
     from kina_build.cli.kept import open_log
     from kina_build.jsonl import read_records, write_records
-    from kina_build.scoring.linking import (
+    from kina_build.scoring.triples.linking import (
         NamedRow,
         link_rows,
         questions_for_model,
@@ -51,7 +51,7 @@ def link(
         read_names,
         with_choices,
     )
-    from kina_build.scoring.wikidata import OfflineClient
+    from kina_build.scoring.triples.wikidata import OfflineClient
 
     if names is not None and cache is not None:
         raise UsageError(
@@ -98,7 +98,7 @@ def link(
 
 
 def _live(run: Run, cache: Path | None) -> LiveClient:
-    from kina_build.scoring.searches import SearchCache
-    from kina_build.scoring.wikidata import LiveClient
+    from kina_build.scoring.triples.searches import SearchCache
+    from kina_build.scoring.triples.wikidata import LiveClient
 
     return LiveClient(cache=SearchCache(cache), rules=run.settings.chat)

@@ -71,7 +71,7 @@ def plan_lists(questions: Path, limit: int | None, model: str, samples: int, par
     """Plan enumeration questions."""
     from kina_build.scoring.prompts import LIST_PROMPT_VERSION
     from kina_build.scoring.runs import collect_responses, plan_list_calls
-    from kina_build.scoring.universe import read_seeds
+    from kina_build.scoring.lists import read_seeds
 
     seeds = read_seeds(questions, with_gold=False)[:limit]
     calls = plan_list_calls(seeds, model, samples, params)
@@ -93,8 +93,8 @@ def plan_pairs(
         UsageError: several samples are asked for; a row of the output stands for one reply.
     """
     from kina_build.jsonl import read_records
-    from kina_build.scoring.completion import Pair, collect_pairs, plan_pair_calls, read_prompts
-    from kina_build.scoring.linking import NamedRow
+    from kina_build.scoring.triples.completion import Pair, collect_pairs, plan_pair_calls, read_prompts
+    from kina_build.scoring.triples.linking import NamedRow
     from kina_build.scoring.prompts import PAIR_PROMPT_VERSION
 
     if samples not in (None, 1):

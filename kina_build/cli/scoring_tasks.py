@@ -40,7 +40,7 @@ def multiple_choice(
     output: Path | None,
 ) -> None:
     """Mark responses.jsonl against a release, a pool, or the questions it carries itself."""
-    from kina_build.scoring.letters import EXTRACTOR_VERSION
+    from kina_build.scoring.replies import EXTRACTOR_VERSION
     from kina_build.scoring.prompts import PROMPT_VERSION
 
     need(responses=responses)
@@ -158,8 +158,8 @@ def triples(
 ) -> None:
     """Mark LM-KBC rows."""
     from kina_build.jsonl import read_records, write_records
-    from kina_build.scoring.mistakes import count_mistakes, find_mistakes
-    from kina_build.scoring.triples import MODES, TripleRow, score_triples
+    from kina_build.scoring.triples.mistakes import count_mistakes, find_mistakes
+    from kina_build.scoring.triples.score import MODES, TripleRow, score_triples
 
     need(predictions=predictions, gold=gold)
     if mode not in MODES:

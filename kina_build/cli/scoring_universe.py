@@ -14,8 +14,8 @@ from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
     from kina_build.scoring.pairing import Quality
-    from kina_build.scoring.universe import Matched, Outcome, UniverseScores
-    from kina_build.scoring.universe.stages import ConditionScore
+    from kina_build.scoring.lists import Matched, Outcome, UniverseScores
+    from kina_build.scoring.lists.stages import ConditionScore
 
 
 def universe(
@@ -29,7 +29,7 @@ def universe(
 ) -> None:
     """Mark lists of names, by rules and, if asked, by a judge too."""
     from kina_build.jsonl import write_records
-    from kina_build.scoring.universe import (
+    from kina_build.scoring.lists import (
         FORM,
         MATCHINGS,
         match_replies,
@@ -73,7 +73,7 @@ def _judge(
 ) -> tuple[list[Outcome], int, int]:
     from kina_build.chat import Endpoint, Meter, complete
     from kina_build.cli.kept import open_log
-    from kina_build.scoring.universe.judge import apply_judge, ask_judge
+    from kina_build.scoring.lists.judge import apply_judge, ask_judge
 
     need(judge=judge)
     log, meter = open_log(run, judge_log), Meter()
@@ -127,7 +127,7 @@ def _prf(row: Quality) -> dict[str, float]:
 def stages(run: Run, scored: Sequence[str], output: Path | None) -> None:
     """Compare a model's accuracy under the four conditions."""
     from kina_build.jsonl import write_records
-    from kina_build.scoring.universe.stages import compare_conditions
+    from kina_build.scoring.lists.stages import compare_conditions
 
     stage = run.stage(
         "score",
@@ -150,7 +150,7 @@ def stages(run: Run, scored: Sequence[str], output: Path | None) -> None:
 
 def _read_condition(given: str) -> list[ConditionScore]:
     """Read CONDITION=FILE, or a FILE whose rows name their condition themselves."""
-    from kina_build.scoring.universe.stages import CONDITIONS, read_scores
+    from kina_build.scoring.lists.stages import CONDITIONS, read_scores
 
     condition, parted, path = given.partition("=")
     if not parted:

@@ -16,7 +16,7 @@ from kina_build.items.intake import read_pool_or_import
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.jsonl import describe, iter_rows, read_records
-from kina_build.scoring.letters import labels
+from kina_build.scoring.replies import labels
 
 
 class Question(BaseModel):

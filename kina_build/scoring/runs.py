@@ -10,7 +10,7 @@ from kina_build.chat import ChatReply, ChatRequest
 from kina_build.scoring.prompts import build_list_prompt, build_prompt, prompt_digest, shuffled_order
 from kina_build.scoring.questions import Question
 from kina_build.scoring.responses import Response
-from kina_build.scoring.universe import Seed
+from kina_build.scoring.lists import Seed
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from kina_build.scoring.letters import cues
-from kina_build.scoring.letters.labels import LATIN, NUMBERED
-from kina_build.scoring.letters.patterns import OPENERS, any_of, listed
+from kina_build.scoring.replies import cues
+from kina_build.scoring.replies.labels import LATIN, NUMBERED
+from kina_build.scoring.replies.patterns import OPENERS, any_of, listed
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from kina_build.scoring.pairing import pair_greedily, pair_up
-from kina_build.scoring.universe.normalise import Form, safe_tiers, tier_one
+from kina_build.scoring.lists.normalise import Form, safe_tiers, tier_one
 
 Matching = Literal["maximum", "greedy"]
 MATCHINGS: tuple[str, ...] = get_args(Matching)

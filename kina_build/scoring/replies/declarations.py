@@ -9,10 +9,10 @@ from functools import lru_cache
 from heapq import nlargest
 from typing import Literal
 
-from kina_build.scoring.letters import cues, denials
-from kina_build.scoring.letters.clean import BOX_CLOSE, BOX_OPEN
-from kina_build.scoring.letters.mentions import MARKS, NATIVE, imagined
-from kina_build.scoring.letters.patterns import (
+from kina_build.scoring.replies import cues, denials
+from kina_build.scoring.replies.clean import BOX_CLOSE, BOX_OPEN
+from kina_build.scoring.replies.mentions import MARKS, NATIVE, imagined
+from kina_build.scoring.replies.patterns import (
     CLOSERS,
     OPENERS,
     Cues,

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from kina_build.scoring.letters import extract_letter
+from kina_build.scoring.replies import extract_letter
 from kina_build.scoring.questions import hash_option
 from kina_build.scoring.responses import OptionHash
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kina_build.items.text import fold_stem
-from kina_build.scoring.triples import TripleRow
+from kina_build.scoring.triples.score import TripleRow
 
 MistakeKind = Literal["disambiguation", "unlinked", "knowledge", "missed"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from kina_build.scoring.letters import cues, denials
-from kina_build.scoring.letters.claims import Claim
-from kina_build.scoring.letters.mentions import (
+from kina_build.scoring.replies import cues, denials
+from kina_build.scoring.replies.claims import Claim
+from kina_build.scoring.replies.mentions import (
     REASON,
     Mention,
     chain_before,
@@ -15,7 +15,7 @@ from kina_build.scoring.letters.mentions import (
     is_a_word,
     rejected_after,
 )
-from kina_build.scoring.letters.patterns import CLOSERS, OPENERS, Cues, any_of
+from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, Cues, any_of
 
 CORRECTION_REACH = 40
 """Characters between "no, wait" and the letter it corrects to."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from kina_build.chat import ChatReply, ChatRequest
 from kina_build.items.text import fold_stem
-from kina_build.scoring.wikidata import Link, WikidataClient, ask_for_link, choose_link, link_name
+from kina_build.scoring.triples.wikidata import Link, WikidataClient, ask_for_link, choose_link, link_name
 from kina_build.tables import read_typed
 
 

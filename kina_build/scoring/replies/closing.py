@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kina_build.scoring.letters import cues
-from kina_build.scoring.letters.claims import Claim, run_of_letters
-from kina_build.scoring.letters.clean import BOX_CLOSE, BOX_OPEN
-from kina_build.scoring.letters.labels import to_label
-from kina_build.scoring.letters.mentions import NATIVE, is_a_word
-from kina_build.scoring.letters.patterns import CLOSERS, OPENERS, any_of, listed
+from kina_build.scoring.replies import cues
+from kina_build.scoring.replies.claims import Claim, run_of_letters
+from kina_build.scoring.replies.clean import BOX_CLOSE, BOX_OPEN
+from kina_build.scoring.replies.labels import to_label
+from kina_build.scoring.replies.mentions import NATIVE, is_a_word
+from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, any_of, listed
 
 LINES_READ = 40
 """Lines at the end that are looked at: what is declared stands there."""

@@ -10,7 +10,7 @@ import html
 import re
 import unicodedata
 
-from kina_build.scoring.letters.labels import BADGES, LOOKALIKES
+from kina_build.scoring.replies.labels import BADGES, LOOKALIKES
 
 BOX_OPEN, BOX_CLOSE = "\ue000", "\ue001"
 """Private signs put around what a reply boxed."""

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kina_build.scoring.letters import cues, denials
-from kina_build.scoring.letters.labels import native_letters, to_label
-from kina_build.scoring.letters.patterns import CLOSERS, OPENERS, UNSPACED, Cues, any_of, listed
+from kina_build.scoring.replies import cues, denials
+from kina_build.scoring.replies.labels import native_letters, to_label
+from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, UNSPACED, Cues, any_of, listed
 
 Stance = Literal["picked", "implied", "rejected", "supposed", "named"]
 """picked: by a verb of choice or a confirmation; implied: "so B"; supposed: "if it were B"."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from kina_build.scoring.universe.blocks import INLINE_MARKS, is_remark
-from kina_build.scoring.universe.conjunctions import ends, joins, opens
-from kina_build.scoring.universe.glosses import Known, bare
+from kina_build.scoring.lists.blocks import INLINE_MARKS, is_remark
+from kina_build.scoring.lists.conjunctions import ends, joins, opens
+from kina_build.scoring.lists.glosses import Known, bare
 
 _HARD = "\n;；؛、|"
 _COMMAS = ",，،"

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kina_build.chat.objects import find_objects
-from kina_build.scoring.letters import cues, denials
-from kina_build.scoring.letters.claims import Claim
-from kina_build.scoring.letters.patterns import OPENERS, any_of
+from kina_build.scoring.replies import cues, denials
+from kina_build.scoring.replies.claims import Claim
+from kina_build.scoring.replies.patterns import OPENERS, any_of
 
 SHARE_TOLERANCE = 0.03
 """How far the shares of a map may miss 1 or 100: what rounding does to ten of them."""

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from kina_build.scoring.letters import cues
-from kina_build.scoring.letters.clean import BOX_CLOSE, BOX_OPEN
-from kina_build.scoring.letters.declarations import Declaration
-from kina_build.scoring.letters.labels import to_label
-from kina_build.scoring.letters.mentions import (
+from kina_build.scoring.replies import cues
+from kina_build.scoring.replies.clean import BOX_CLOSE, BOX_OPEN
+from kina_build.scoring.replies.declarations import Declaration
+from kina_build.scoring.replies.labels import to_label
+from kina_build.scoring.replies.mentions import (
     LINK_EXTRAS,
     LINK_WORDS,
     MARKS,
@@ -21,7 +21,7 @@ from kina_build.scoring.letters.mentions import (
     is_a_word,
     rejected_after,
 )
-from kina_build.scoring.letters.patterns import CLOSERS, OPENERS, UNSPACED, any_of, listed
+from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, UNSPACED, any_of, listed
 
 FILLERS = (
     *cues.OPTION_NOUNS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kina_build.scoring.letters.patterns import listed
+from kina_build.scoring.replies.patterns import listed
 
 REJECTS_BEFORE = listed(
     r"""

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from kina_build.chat import ChatReply, ChatRequest
-from kina_build.scoring.universe.match import add_judged
-from kina_build.scoring.universe.score import Outcome, Seed
+from kina_build.scoring.lists.match import add_judged
+from kina_build.scoring.lists.score import Outcome, Seed
 
 JUDGE_PROMPT_VERSION = "universe-judge-1"
 

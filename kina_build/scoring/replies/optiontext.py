@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from kina_build.items.text import fold_option
-from kina_build.scoring.letters.clean import plain
-from kina_build.scoring.letters.mentions import REASON
+from kina_build.scoring.replies.clean import plain
+from kina_build.scoring.replies.mentions import REASON
 
 _EDGE = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’.,:;!?()[]{}…。、，：`*$\ue000\ue001"
 """Signs that are no part of an option's text where they stand around it."""

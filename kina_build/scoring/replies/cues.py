@@ -6,7 +6,7 @@ Tables only. Each entry is a piece of a regular expression, matched without rega
 
 from __future__ import annotations
 
-from kina_build.scoring.letters.patterns import listed
+from kina_build.scoring.replies.patterns import listed
 
 ANSWER_NOUNS = listed(
     r"""

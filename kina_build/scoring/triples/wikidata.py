@@ -13,9 +13,9 @@ from kina_build.chat.reading import retry_after_s
 from kina_build.config import ChatRules
 from kina_build.errors import InputError
 from kina_build.items.text import fold_stem
-from kina_build.scoring.letters import extract_letter, labels
-from kina_build.scoring.letters.patterns import UNSPACED
-from kina_build.scoring.searches import Candidate, SearchCache
+from kina_build.scoring.replies import extract_letter, labels
+from kina_build.scoring.replies.patterns import UNSPACED
+from kina_build.scoring.triples.searches import Candidate, SearchCache
 
 API = "https://www.wikidata.org/w/api.php"
 USER_AGENT = "kina-build (dataset curation toolkit)"

@@ -1,8 +1,8 @@
 """Scores of replies that enumerate a whole universe of names."""
 
-from kina_build.scoring.universe.match import MATCHINGS, Matched, Matching, add_judged, match_names
-from kina_build.scoring.universe.parse import ListReading, parse_names, read_list
-from kina_build.scoring.universe.score import (
+from kina_build.scoring.lists.match import MATCHINGS, Matched, Matching, add_judged, match_names
+from kina_build.scoring.lists.parse import ListReading, parse_names, read_list
+from kina_build.scoring.lists.score import (
     FORM,
     ListReply,
     Outcome,
