@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -35,14 +34,6 @@ def show_rows(rows: Sequence[Mapping[str, Any]], console: Console) -> None:
     """Show the letter of each reply."""
     cells = [[row["id"], row["letter"], row["status"], row["rule"]] for row in rows]
     console.table("letters", ["id", "letter", "status", "rule"], cells)
-
-
-def count_statuses(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Sum up extracted rows."""
-    return {
-        "replies": len(rows),
-        "statuses": dict(sorted(Counter(str(row["status"]) for row in rows).items())),
-    }
 
 
 def show_extraction(report: dict[str, Any], console: Console) -> None:

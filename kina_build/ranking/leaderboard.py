@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
 
+from kina_build.jsonl import write_document
 from kina_build.ranking.board import NotRanked
 from kina_build.ranking.disciplines import Discipline
 
@@ -173,6 +177,23 @@ class Leaderboard(Row):
     paper: tuple[PaperRow, ...] = ()
     notes: tuple[str, ...] = ()
     """What the figures may and may not be taken for."""
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Return the document that `kina rank --json` prints."""
+        return self.model_dump(mode="json")
+
+    def write(self, path: Path) -> None:
+        """Write leaderboard.json."""
+        write_document(path, self)
+
+    def __str__(self) -> str:
+        """Give a line a model: tier, ranks that all rows may have at once, accuracy."""
+        lines = [f"{self.models} models on {self.items} items"]
+        for one in self.standings:
+            span = f"{one.rank_low_simultaneous}-{one.rank_high_simultaneous}"
+            lines.append(f"tier {one.tier}, rank {span}: {one.model} {one.accuracy:.4f}")
+        return "\n".join(lines)
 
 
 def figure(value: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,19 @@ def read_scores(path: Path) -> ScoreTable:
             hint="give rows of item_id, model, score, or columns item_id, discipline, then one a model",
         )
     return _read_matrix(rows, models, str(path))
+
+
+def table_of(rows: Iterable[BaseModel], name: str = "scores") -> ScoreTable:
+    """Make a table of records with item_id, model and score, as `score` returns them.
+
+    Raises:
+        InputError: no rows.
+        RowErrors: as read_scores; lines are places in `rows`.
+    """
+    listed = [Row(line, row.model_dump(mode="json")) for line, row in enumerate(rows, start=1)]
+    if not listed:
+        raise InputError(f"{name}: no rows")
+    return _read_long(listed, name)
 
 
 def read_letters(path: Path, items: Sequence[ItemKey]) -> ScoreTable:

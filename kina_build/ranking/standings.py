@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from kina_build.config import RankingRules
 from kina_build.ranking.board import Board
 from kina_build.ranking.bootstrap import Resamples
-from kina_build.ranking.contrasts import Contrasts
-from kina_build.ranking.floors import Floors
 from kina_build.ranking.intervals import (
     Floats,
     cluster_standard_error,
@@ -16,8 +14,10 @@ from kina_build.ranking.intervals import (
     standard_error,
     wilson,
 )
+from kina_build.ranking.itemfiles import Floors
 from kina_build.ranking.leaderboard import Standing, figure
 from kina_build.ranking.ranks import (
+    Contrasts,
     average_ranks,
     find_tiers,
     interval_ranks,

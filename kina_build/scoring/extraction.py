@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from kina_build.scoring.replies import extract_letter
 from kina_build.scoring.questions import hash_option
+from kina_build.scoring.replies import extract_letter
 from kina_build.scoring.responses import OptionHash
 
 
@@ -53,3 +55,11 @@ def extract_row(reply: Reply) -> dict[str, Any]:
     asked = {"prompt_sha": reply.prompt_sha, "option_hashes": reply.option_hashes}
     carried = {name: value for name, value in asked.items() if value is not None}
     return {"id": reply.id, "letter": found.letter, "status": found.status, "rule": found.rule} | carried
+
+
+def count_statuses(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Sum up extracted rows."""
+    return {
+        "replies": len(rows),
+        "statuses": dict(sorted(Counter(str(row["status"]) for row in rows).items())),
+    }

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict
 from kina_build.config import ScoringRules
 from kina_build.progress import Progress, silent
 from kina_build.scoring.lettering import translate
-from kina_build.scoring.replies import Extraction, extract_letter
 from kina_build.scoring.questions import Question, chance_level
+from kina_build.scoring.replies import Extraction, extract_letter
 from kina_build.scoring.responses import Asked, Response
 
 LEVELS = ("discipline", "field", "subfield")

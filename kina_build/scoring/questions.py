@@ -104,6 +104,15 @@ def from_kina_metadata(metadata: dict[str, Any]) -> Question:
     )
 
 
+def as_questions(asked: Iterable[Question | Item]) -> list[Question]:
+    """Turn items into questions, sorted by id; questions stay as they are.
+
+    Raises:
+        InputError: an id that stands twice, or a key that names no option.
+    """
+    return _by_id(one if isinstance(one, Question) else from_item(one) for one in asked)
+
+
 def hash_option(text: str) -> str:
     """Return the sha256 of an option's text, blanks folded, by which a reply says what it was shown."""
     return hashlib.sha256(fold_blanks(text).encode()).hexdigest()

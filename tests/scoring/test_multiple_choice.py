@@ -14,12 +14,12 @@ from kina_build.config import ScoringRules
 from kina_build.errors import InputError, RowErrors
 from kina_build.items.model import Item
 from kina_build.items.pool import write_pool
+from kina_build.scoring.calls import plan_calls
 from kina_build.scoring.marking import mark_models
 from kina_build.scoring.multiple_choice import majority_letter, report_model, score_items
 from kina_build.scoring.prompts import build_prompt, prompt_digest, shuffled_order
 from kina_build.scoring.questions import Question, chance_level, from_item, read_release
 from kina_build.scoring.responses import Response, read_responses, sift_responses
-from kina_build.scoring.runs import plan_calls
 from tests import servers
 from tests.servers import said, scripted
 

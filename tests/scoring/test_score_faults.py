@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from kina_build.scoring.replies import extract_letter, labels
+from kina_build.scoring.lists import match_names, parse_names
+from kina_build.scoring.lists.score import rate_match
 from kina_build.scoring.multiple_choice import (
     Group,
     macro_average,
@@ -19,10 +20,9 @@ from kina_build.scoring.multiple_choice import (
     score_items,
 )
 from kina_build.scoring.questions import Question, chance_level
+from kina_build.scoring.replies import extract_letter, labels
 from kina_build.scoring.responses import Response, read_responses, sift_responses
 from kina_build.scoring.triples.score import TripleRow, rate_official, rate_strict, score_triples
-from kina_build.scoring.lists import match_names, parse_names
-from kina_build.scoring.lists.score import rate_match
 from tests.conftest import fault_cases
 
 Check = Callable[[dict[str, Any], dict[str, Any], Path], None]

@@ -14,7 +14,7 @@ from typer.testing import Result
 
 from kina_build.errors import InputError
 from kina_build.jsonl import read_records
-from kina_build.scoring.triples.mistakes import count_mistakes, find_mistakes
+from kina_build.scoring.triples.marking import count_mistakes, find_mistakes
 from kina_build.scoring.triples.score import TripleRow, rate_2024, rate_official, rate_strict, score_triples
 
 EXACT = 1e-9

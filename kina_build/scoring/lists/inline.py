@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kina_build.scoring.lists.blocks import INLINE_MARKS, is_remark
-from kina_build.scoring.lists.conjunctions import ends, joins, opens
-from kina_build.scoring.lists.glosses import Known, bare
+from kina_build.scoring.lists.glosses import Known, bare, ends, joins, opens
 
 _HARD = "\n;；؛、|"
 _COMMAS = ",，،"

@@ -13,15 +13,14 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from kina_build.scoring.replies import denials
-from kina_build.scoring.replies.clean import drop_reasoning
-from kina_build.scoring.replies.patterns import Cues
 from kina_build.scoring.lists.blocks import Block, find_blocks, name_column
-from kina_build.scoring.lists.conjunctions import conjunction
-from kina_build.scoring.lists.glosses import Known, bare, drop_links, resolve
+from kina_build.scoring.lists.glosses import Known, bare, conjunction, drop_links, resolve
 from kina_build.scoring.lists.inline import split_inline
 from kina_build.scoring.lists.literals import read_literal
 from kina_build.scoring.lists.normalise import tier_one, tier_three, tier_two
+from kina_build.scoring.replies import denials
+from kina_build.scoring.replies.clean import drop_reasoning
+from kina_build.scoring.replies.patterns import Cues
 
 __all__ = ["ListReading", "conjunction", "parse_names", "read_list"]
 

@@ -8,14 +8,14 @@ toolkit's own; the KnowledgeBerg paper names none.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kina_build.errors import InputError
+from kina_build.errors import InputError, UsageError
 from kina_build.tables import read_typed
 
 Condition = Literal["question", "universe", "operations", "both"]
@@ -59,6 +59,11 @@ class ModelStages:
     """By condition."""
     stages: Stages
 
+    def as_row(self) -> dict[str, Any]:
+        """Return what is written and printed of it."""
+        row = {"model": self.model, "items": self.items, "left_out": self.left_out}
+        return row | {"accuracy": dict(self.accuracy)} | asdict(self.stages)
+
 
 def read_scores(path: Path, condition: str | None = None) -> list[ConditionScore]:
     """Read scores of one condition, or of several if the rows name theirs.
@@ -76,6 +81,27 @@ def read_scores(path: Path, condition: str | None = None) -> list[ConditionScore
             hint=f"give one for the file, {CONDITIONS[0]}={path.name}, or a column condition",
         )
     return rows
+
+
+def read_stages(given: Sequence[str]) -> list[ConditionScore]:
+    """Read CONDITION=FILE, or files whose rows name their condition themselves.
+
+    Raises:
+        UsageError: no such condition.
+        InputError, RowErrors: files that cannot be read.
+    """
+    rows: list[ConditionScore] = []
+    for one in given:
+        condition, parted, path = one.partition("=")
+        if parted and condition not in CONDITIONS:
+            raise UsageError(f"--stages {one}: no such condition", hint=", ".join(CONDITIONS))
+        rows += read_scores(Path(path), condition) if parted else read_scores(Path(one))
+    return rows
+
+
+def stage_files(given: Sequence[str]) -> list[Path]:
+    """Return the files of CONDITION=FILE."""
+    return [Path(one.partition("=")[2] or one) for one in given]
 
 
 def compare_conditions(rows: Iterable[ConditionScore]) -> list[ModelStages]:

@@ -16,8 +16,7 @@ from kina_build.scoring.replies.claims import Claim, read_claim
 from kina_build.scoring.replies.clean import drop_reasoning, is_disguised, plain, split_run_on, squeeze_blanks
 from kina_build.scoring.replies.closing import read_last_clause, read_lead_in, read_own_line
 from kina_build.scoring.replies.declarations import Declaration, find_declarations
-from kina_build.scoring.replies.labels import AMBIGUOUS, label_index, labels
-from kina_build.scoring.replies.numbers import letter_numbers
+from kina_build.scoring.replies.labels import AMBIGUOUS, label_index, labels, letter_numbers
 from kina_build.scoring.replies.optiontext import conclude_option, name_option, unwrap_maths
 from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, Cues, any_of
 from kina_build.scoring.replies.structured import read_ratings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,9 +10,22 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kina_build.chat import ChatReply, ChatRequest
+from kina_build.chat import ChatReply, ChatRequest, Endpoint, Meter, ReplyLog, complete
+from kina_build.config import ChatRules
 from kina_build.items.text import fold_stem
-from kina_build.scoring.triples.wikidata import Link, WikidataClient, ask_for_link, choose_link, link_name
+from kina_build.jsonl import read_records, write_records
+from kina_build.progress import Progress, silent
+from kina_build.scoring.options import LinkOptions
+from kina_build.scoring.triples.searches import SearchCache
+from kina_build.scoring.triples.wikidata import (
+    Link,
+    LiveClient,
+    OfflineClient,
+    WikidataClient,
+    ask_for_link,
+    choose_link,
+    link_name,
+)
 from kina_build.tables import read_typed
 
 
@@ -63,6 +77,70 @@ class LinkedRow:
             "ObjectEntities": None if links is None else [link.name for link in links],
             "ObjectEntitiesID": None if links is None else [link.target for link in links],
         }
+
+
+@dataclass(frozen=True)
+class Links:
+    """Rows of names, each with what it was linked to."""
+
+    rows: Sequence[LinkedRow]
+    reused: int = 0
+    """Replies of a choosing model that the log held already."""
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Return the document that `kina link --json` prints."""
+        methods = Counter(one.method for row in self.rows for one in row.links or ())
+        return {"rows": len(self.rows), "methods": dict(sorted(methods.items()))}
+
+    def write(self, path: Path) -> None:
+        """Write LM-KBC rows."""
+        write_records(path, (row.as_lm_kbc() for row in self.rows))
+
+
+def link_files(
+    options: LinkOptions,
+    log: ReplyLog | None = None,
+    *,
+    rules: ChatRules = ChatRules(),
+    on_progress: Progress = silent,
+) -> Links:
+    """Link the names of a file, from a table or from Wikidata's search.
+
+    Args:
+        options: checked.
+        log: of the model that chooses among candidates.
+        rules: of calls.
+        on_progress: told of the model's calls.
+
+    Raises:
+        InputError, RowErrors: files that cannot be read; a search that is not answered.
+    """
+    linked = link_rows(
+        read_records(options.predictions, NamedRow),
+        _client(options, rules),
+        fixed=read_cases(options.fixed) if options.fixed is not None else {},
+        keywords=read_keywords(options.keywords) if options.keywords is not None else {},
+    )
+    if options.model is None:
+        return Links(linked)
+    asked, meter = questions_for_model(linked, options.model), Meter()
+    endpoint = Endpoint.from_environment(options.base_url)
+    received = complete(
+        list(asked.values()),
+        endpoint,
+        ReplyLog() if log is None else log,
+        rules=rules,
+        meter=meter,
+        on_progress=on_progress,
+    )
+    return Links(with_choices(linked, dict(zip(asked, received, strict=True))), meter.reused)
+
+
+def _client(options: LinkOptions, rules: ChatRules) -> WikidataClient:
+    if options.names is not None:
+        return OfflineClient(read_names(options.names))
+    return LiveClient(cache=SearchCache(options.cache), rules=rules)
 
 
 def read_names(path: Path) -> list[tuple[str, str, str]]:

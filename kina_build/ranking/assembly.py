@@ -11,11 +11,9 @@ from kina_build.config import RankingRules
 from kina_build.progress import Progress, silent
 from kina_build.ranking.board import USED_IN_FILTER, Board
 from kina_build.ranking.bootstrap import Resamples, resample
-from kina_build.ranking.comparisons import compare_pairs
-from kina_build.ranking.contrasts import compare_all
 from kina_build.ranking.disciplines import split_disciplines
-from kina_build.ranking.floors import AnswerKey, Floors, find_floors
 from kina_build.ranking.itemanalysis import ItemFigures, analyse_items
+from kina_build.ranking.itemfiles import AnswerKey, Floors, find_floors
 from kina_build.ranking.leaderboard import (
     Dataset,
     FloorFigures,
@@ -25,7 +23,8 @@ from kina_build.ranking.leaderboard import (
     Stability,
     figure,
 )
-from kina_build.ranking.ranks import order_models
+from kina_build.ranking.pairs import compare_pairs
+from kina_build.ranking.ranks import compare_all, order_models
 from kina_build.ranking.stability import measure_agreement, split_half, thin
 from kina_build.ranking.standings import Study, build_standings, interval_method
 from kina_build.scoring.lettering import STATED
@@ -57,7 +56,7 @@ class Extras:
     """The letters behind the scores were read in an order that was only stated."""
 
 
-def rank(
+def rank_board(
     board: Board,
     rules: RankingRules = RankingRules(),
     *,

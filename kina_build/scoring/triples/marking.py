@@ -1,19 +1,84 @@
-"""What kind of mistake a wrong triple is: not known, or known and linked to the wrong thing."""
+"""Mark files of LM-KBC rows, and say what kind of mistake each wrong triple is.
+
+A wrong triple was either not known, or known and linked to the wrong thing.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
+from kina_build.errors import UsageError
 from kina_build.items.text import fold_stem
-from kina_build.scoring.triples.score import TripleRow
+from kina_build.jsonl import read_records, write_records
+from kina_build.scoring.options import ScoreOptions
+from kina_build.scoring.triples.score import MODES, TripleRow, TripleScores, score_triples
 
 MistakeKind = Literal["disambiguation", "unlinked", "knowledge", "missed"]
 
 QID = re.compile(r"Q[1-9]\d*")
+
+
+@dataclass(frozen=True)
+class MarkedTriples:
+    """Scores of predicted triples, and counts of the mistakes among them."""
+
+    scores: TripleScores
+    mode: str
+    mistakes: Mapping[str, Mapping[str, int]]
+    """Relation, and "all", -> kind -> objects."""
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Return the document that `kina score --task triples --json` prints."""
+        scores = self.scores
+        return {
+            "task": "triples",
+            "mode": self.mode,
+            "macro": asdict(scores.macro),
+            "relations": {name: {"n": n, **asdict(row)} for name, (n, row) in scores.relations.items()},
+            "instance_macro": asdict(scores.instance_macro),
+            "micro": asdict(scores.micro),
+            "zero_object": asdict(scores.zero_object),
+            "mistakes": dict(self.mistakes),
+            "not_scored": {
+                "repeats": scores.repeats,
+                "gold_rows_replaced": scores.gold_repeated,
+                "predictions_without_gold": scores.ignored,
+            },
+        }
+
+    def write(self, path: Path) -> None:
+        """Write one row a pair."""
+        write_records(
+            path,
+            (
+                {"subject": pair.subject, "relation": pair.relation, "score": min(1.0, pair.quality.f1)}
+                | asdict(pair.quality)
+                for pair in self.scores.pairs
+            ),
+        )
+
+
+def mark_triples(options: ScoreOptions) -> MarkedTriples:
+    """Mark the LM-KBC rows that the options name.
+
+    Raises:
+        UsageError: no such mode, or a tolerance that the mode has no use for.
+        InputError, RowErrors: files that cannot be read, or a pair without a prediction.
+    """
+    if options.mode not in MODES:
+        raise UsageError(f"--mode {options.mode}: no such mode", hint=", ".join(MODES))
+    if options.relative_tolerance is not None and options.mode != "strict":
+        raise UsageError("--relative-tolerance belongs to --mode strict")
+    said = read_records(options.predictions or Path(), TripleRow)
+    truth = read_records(options.gold or Path(), TripleRow)
+    scores = score_triples(said, truth, options.mode, options.relative_tolerance)  # type: ignore[arg-type]
+    return MarkedTriples(scores, options.mode, count_mistakes(find_mistakes(said, truth)))
 
 
 @dataclass(frozen=True)

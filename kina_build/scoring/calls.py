@@ -1,4 +1,4 @@
-"""A model run: which calls it takes, and the rows its replies become."""
+"""The calls of a model run, and the rows their replies become."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kina_build.chat import ChatReply, ChatRequest
+from kina_build.scoring.lists import Seed
 from kina_build.scoring.prompts import build_list_prompt, build_prompt, prompt_digest, shuffled_order
 from kina_build.scoring.questions import Question
 from kina_build.scoring.responses import Response
-from kina_build.scoring.lists import Seed
 
 
 @dataclass(frozen=True)
