@@ -21,7 +21,6 @@ OPTIONS = {"cats": "A", "dogs": "B", "fish": "C"}
 def pool() -> list[Item]:
     """Two questions with the key B."""
     options = tuple(Option(key=key, answer=text) for text, key in OPTIONS.items())
-    asked = {"discipline": "Law", "options": options, "correct_answer": "B"}
     return [
         Item(
             item_id=f"q{n}",
