@@ -9,7 +9,7 @@ import typer
 
 from kina_build.cli import scoring_views as views
 from kina_build.cli.command import Run, command
-from kina_build.scoring.options import ExtractOptions, LinkOptions, RunOptions, ScoreOptions
+from kina_build.scoring.options import ExtractOptions, LinkOptions, ResultsOptions, RunOptions, ScoreOptions
 
 
 def run(run: Run, options: RunOptions) -> None:
@@ -161,6 +161,25 @@ def _score_stages(run: Run, options: ScoreOptions) -> None:
     stage.finish(report)
 
 
+def results(run: Run, options: ResultsOptions) -> None:
+    """Read other tools' logs into one scores file, and check each against the accuracy it states.
+
+    Known are Inspect (.eval, .json), lm-evaluation-harness (samples_*.jsonl with results_*.json),
+    lighteval (details and results), HELM run folders, Every Eval Ever, MMLU-Pro's eval_results and
+    matrices of scores; a folder is looked through. The scores are each tool's own. To have all
+    replies read by one rule, write them with --responses and mark them with `kina score`.
+    """
+    from kina_build.scoring.results import collect_results
+
+    options.check()
+    stage = run.start("results", options, show=views.show_results)
+    found = collect_results(options)
+    found.write(options.output)
+    if options.responses is not None:
+        found.write_responses(options.responses)
+    stage.finish(found.report, exit_code=int(not found.agrees))
+
+
 def link(run: Run, options: LinkOptions) -> None:
     """Link predicted names to Wikidata items, from a table or from Wikidata's search."""
     from kina_build.chat import open_log
@@ -184,4 +203,5 @@ def register(app: typer.Typer) -> None:
     command(app, "run", example=of_run)(run)
     command(app, "extract", example="kina extract replies.jsonl --json")(extract)
     command(app, "score", example=of_score)(score)
+    command(app, "results", example="kina results logs -o scores.jsonl")(results)
     command(app, "link", example=of_link)(link)

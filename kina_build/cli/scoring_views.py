@@ -166,3 +166,22 @@ def show_links(report: dict[str, Any], console: Console) -> None:
     """Show how names were linked."""
     rows = [[method, n] for method, n in report["methods"].items()]
     console.table(f"names of {report['rows']} rows", ["linked by", "names"], rows)
+
+
+def show_results(report: dict[str, Any], console: Console) -> None:
+    """Show what was read of each log, and whether its accuracy is what its scores give."""
+    console.line(f"{report['models']} models on {report['items']} items, {report['rows']} trials")
+    columns = ["model", "task", "tool", "accuracy", "stated", "items", "no score"]
+    rows = [
+        [one["model"], one["task"], one["tool"], one["counted"], one["stated"], one["items"], one["failed"]]
+        for one in report["logs"]
+    ]
+    console.table("", columns, rows)
+    for one in report["logs"]:
+        if not one["agrees"]:
+            stated, counted = one["stated"], one["counted"]
+            console.warn(f"{one['model']}, {one['task']}: its log states {stated}, its scores give {counted}")
+    for note in report["notes"]:
+        console.say(note)
+    if report["passed_over"]:
+        console.say(f"passed over: {', '.join(report['passed_over'])}")

@@ -155,6 +155,37 @@ def need(**given: Any) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ResultsOptions:
+    """Options of reading other tools' logs."""
+
+    logs: tuple[Path, ...] = argument("Logs of other tools, or folders of them.")
+    output: Path = option(Path("scores.jsonl"), "-o", help="Scores, one row a trial.", role=Role.output)
+    responses: Path | None = option(
+        None, help="Also write the raw replies, for `kina score --responses`.", role=Role.output
+    )
+    release: Path | None = option(
+        None, help="Release that was run: gives items their ids where a log knows places.", role=Role.input
+    )
+    split: str = option("test", help="Split of the release.")
+    items: Path | None = option(None, help="Instead of a release: a pool, by id.", role=Role.input)
+    model: str | None = option(None, help="Name of the model, in place of the logs'.")
+    task: tuple[str, ...] = option(
+        (), help="Take only this task; of several, each item's id begins with its task's name."
+    )
+    metric: str | None = option(None, help="Metric or scorer, where a log has several.")
+    filter: str | None = option(None, help="Filter of lm-evaluation-harness, where it ran several.")
+
+    def check(self) -> None:
+        """Refuse options that do not go together.
+
+        Raises:
+            UsageError: questions from two places.
+        """
+        if self.release is not None and self.items is not None:
+            raise UsageError("--release brings its own items: leave out --items")
+
+
+@dataclass(frozen=True, kw_only=True)
 class LinkOptions:
     """Options of linking predicted names to Wikidata items."""
 
