@@ -31,6 +31,7 @@ def show_leaderboard(report: dict[str, Any], console: Console) -> None:
             for s in report["standings"]
         ],
     )
+    _show_gaps(report, console)
     _show_ties(report, console)
     for model in report["not_ranked"]:
         shown = "" if model["accuracy"] is None else f" (scores {model['accuracy']:.4f} on those it has)"
@@ -47,6 +48,21 @@ def show_leaderboard(report: dict[str, Any], console: Console) -> None:
     if report["basis"] == "published":
         for note in report["notes"]:
             console.line(f"note: {note}")
+
+
+def _show_gaps(report: dict[str, Any], console: Console) -> None:
+    """Show whose figures rest on less than was asked, and what the missing scores leave open."""
+    gaps = [s for s in report["standings"] if s.get("coverage", 1) < 1]
+    if not gaps:
+        return
+    told = {"wrong": "counts as wrong", "common": "left out for all", "bounds": "counts as wrong"}
+    console.line(f"without a score: {told.get(report.get('missing') or '', 'not counted')}")
+    rows = [
+        [s["model"], s["coverage"], s["accuracy"], s["accuracy_best"],
+         None if s["rank_best_case"] is None else _span(s["rank_best_case"], s["rank_worst_case"])]
+        for s in gaps
+    ]  # fmt: skip
+    console.table("", ["model", "coverage", "accuracy", "at best", "places left open"], rows)
 
 
 def _show_ties(report: dict[str, Any], console: Console) -> None:

@@ -52,6 +52,7 @@ def show_models(report: dict[str, Any], console: Console) -> None:
     ]
     columns = ["model", "AVG@k", "Pass@1", "macro", "chance", "answered", "items", "k"]
     console.table("accuracy (mean over items; macro: mean over disciplines)", columns, rows)
+    _show_samples(report["models"], console)
     for level in ("discipline", "field", "subfield"):
         _show_level(report["models"], level, console)
     unread = [
@@ -67,6 +68,18 @@ def show_models(report: dict[str, Any], console: Console) -> None:
         console.table("rows left out", ["reason", "rows"], dropped)
     for model in report["models"]:
         _explain(model, console)
+
+
+def _show_samples(models: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """Show what several samples an item tell, and AVG@k over all that was asked."""
+    several = [m for m in models if m["k"] > 1 or m["coverage"] < 1]
+    if several:
+        columns = ["model", "over all asked", "coverage", "Pass@k", "majority", "sd over samples"]
+        rows = [
+            [m["model"], m["accuracy_all"], m["coverage"], m["pass_at_k"], m["majority"], m["sd"]]
+            for m in several
+        ]
+        console.table("over samples", columns, rows)
 
 
 def _failures(statuses: Mapping[str, int]) -> dict[str, int]:

@@ -52,6 +52,8 @@ class Extras:
     letters: dict[str, Sequence[str]] | None = None
     """Model to its letters, in the order of the board's items."""
     dataset: Dataset | None = None
+    missing: str | None = None
+    """What became of missing scores."""
     stated: bool = False
     """The letters behind the scores were read in an order that was only stated."""
 
@@ -95,6 +97,7 @@ def rank_board(
         samples=rules.samples,
         seed=seed,
         basis="items",
+        missing=extras.missing,
         interval=interval_method(board),
         dataset=extras.dataset,
         stability=stability,

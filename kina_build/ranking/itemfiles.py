@@ -15,6 +15,7 @@ from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.items.model import LETTERS
 from kina_build.jsonl import read_json
 from kina_build.scoring.lettering import match_places
+from kina_build.scoring.questions import passage_of
 from kina_build.tables import read_table
 
 ID_FIELDS = ("item_id", "id", "question_id")
@@ -34,6 +35,8 @@ class ItemKey(BaseModel):
     """Of the options, in order."""
     letters: tuple[str, ...] = ()
     """Of the options, in order."""
+    passage: str | None = None
+    """Digest of the passage shown before the question; None where there is none."""
 
 
 def read_items(path: Path) -> list[ItemKey]:
@@ -155,6 +158,7 @@ def _item_key(values: dict[str, Any], seen: set[str]) -> ItemKey:
         discipline=str(discipline),
         texts=texts,
         letters=tuple(letters),
+        passage=passage_of(str(values.get("material") or values.get("question_material") or "")),
     )
 
 

@@ -57,6 +57,14 @@ class Standing(Row):
     se_bootstrap: float | None = None
     top_k: dict[str, float] = {}
     """P(rank <= k) over resamples."""
+    coverage: float = 1.0
+    """Share of what was asked for which there is a score."""
+    accuracy_best: float | None = None
+    """Accuracy had it been right wherever it has no score; `accuracy` counts those as wrong (bounds)."""
+    rank_best_case: int | None = None
+    """1 + models ahead of it even if it was right wherever it has no score, and they wrong."""
+    rank_worst_case: int | None = None
+    """The other way round: the last place that the missing scores leave open."""
     letter_habit: float | None = None
     """What the model's letter frequencies alone would score."""
 
@@ -164,6 +172,8 @@ class Leaderboard(Row):
     seed: int
     basis: str
     """items: scores of every item; published: overall accuracies only."""
+    missing: str | None = None
+    """What became of missing scores: wrong, common, bounds; none: such models are not ranked."""
     interval: str
     """Method of low and high: wilson or bootstrap percentile."""
     dataset: Dataset | None = None

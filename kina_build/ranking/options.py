@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from kina_build.errors import UsageError
 from kina_build.options import Role, letters_of, option, seed, setting
@@ -50,6 +51,16 @@ class RankOptions:
         help="Rows of item_id, cluster: items of one cluster are drawn together.",
         role=Role.input,
     )
+    passages: bool = option(
+        True,
+        "--passages/--no-passages",
+        help="Draw items on one passage together, where no --clusters are given.",
+    )
+    missing: Literal["wrong", "common", "bounds"] | None = option(
+        None,
+        help="What becomes of items a model has no score for: they count as wrong, are left out for all, "
+        "or count as wrong with the best case beside it; else such a model is not ranked.",
+    )
     filter_model: tuple[str, ...] = option(
         (), help="A model whose failures chose the items: shown, not ranked."
     )
@@ -89,6 +100,14 @@ class RankOptions:
             raise UsageError("--published and --item-count go together", hint="KINA: --item-count 899")
         if self.release is not None and self.answers is not None:
             raise UsageError("--answers takes no --release", hint="--letters-of release/test.jsonl")
-        paired = [self.only, self.clusters, self.item_analysis, self.items, self.release, *self.filter_model]
+        paired = [
+            self.missing,
+            self.only,
+            self.clusters,
+            self.item_analysis,
+            self.items,
+            self.release,
+            *self.filter_model,
+        ]
         if self.published is not None and (self.paper or any(p is not None for p in paired)):
             raise UsageError("--published takes only --item-count: there are no item-level scores behind it")

@@ -76,8 +76,15 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+RULE_OF_THREE = 3
+"""Over n items without a disagreement, 3 / n bounds the share of disagreements with 95 %."""
+
+
 def detectable_difference(discordant: float, delta: float, n: int, factor: float) -> float:
-    """Return the least true difference that n items show with 80 % power.
+    """Return the least true difference that n items show with 80 % power: a bound, never 0.
+
+    Models that agree on nearly all of n items may disagree on others: the variance is taken to be
+    at least 3 / n.
 
     Args:
         discordant: mean squared difference of the two models' scores; for right or wrong
@@ -86,7 +93,7 @@ def detectable_difference(discordant: float, delta: float, n: int, factor: float
         n: items.
         factor: z of the test plus z of the power: 2.8 for 5 % two-sided and 80 %.
     """
-    return float(factor * np.sqrt(max(discordant - delta * delta, 0.0) / n))
+    return float(factor * np.sqrt(max(discordant - delta * delta, RULE_OF_THREE / n) / n))
 
 
 def _binomial(b: int, c: int) -> tuple[float, float]:
@@ -133,9 +140,14 @@ def _compare(study: Study, discordance: Discordance, a: int, b: int) -> Pair:
         distinct=bool(contrasts.beats_simultaneous[a, b]),
         win=figure(contrasts.win[a, b]),
         # where items hang together, the formula for independent ones promises too much
-        mdd=figure(factor * se if board.clustered else mdd),
+        mdd=figure(max(factor * se, _least(study)) if board.clustered else mdd),
         **_test(study, discordance, a, b),
     )
+
+
+def _least(study: Study) -> float:
+    """Return what clusters that all agree show: as many independent items would show no less."""
+    return detectable_difference(0.0, 0.0, study.resamples.units, study.rules.power_factor)
 
 
 def _test(study: Study, discordance: Discordance, a: int, b: int) -> dict[str, Any]:

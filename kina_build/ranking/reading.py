@@ -15,7 +15,7 @@ from kina_build.jsonl import read_document, write_document, write_records
 from kina_build.progress import Progress, silent
 from kina_build.ranking import itemfiles, sources
 from kina_build.ranking.assembly import Extras, rank_board
-from kina_build.ranking.board import Board, build_board
+from kina_build.ranking.board import Board, Missing, build_board
 from kina_build.ranking.itemanalysis import ItemFigures, add_distractors, analyse_items
 from kina_build.ranking.itemfiles import ItemKey, read_items
 from kina_build.ranking.leaderboard import Dataset, Leaderboard
@@ -86,6 +86,7 @@ def rank(
     *,
     only: Iterable[str] | HasItems | None = None,
     clusters: Mapping[str, str] | None = None,
+    missing: Missing | None = None,
     filter_models: Iterable[str] = (),
     seed: int = 0,
     rules: RankingRules = RankingRules(),
@@ -97,7 +98,8 @@ def rank(
     Args:
         scores: what `score` returns, its rows, or a file that `kina rank --scores` reads.
         only: ids of the items to rank on, or a selection of them.
-        clusters: item_id to cluster, for items that share a passage: they are drawn together.
+        clusters: item_id to cluster: items that are drawn together; None: those on one passage.
+        missing: what becomes of items that a model has no score for; None: it is not ranked.
         filter_models: models whose failures chose the items: shown, not ranked.
         seed: of everything random.
         rules: resamples, level, least discipline and so on.
@@ -118,11 +120,13 @@ def rank(
         table.item_ids,
         table.scores,
         table.disciplines,
-        clusters=clusters,
+        clusters=table.passages if clusters is None else clusters,
         filter_models=set(filter_models),
         only=chosen,
+        known=table.known,
+        missing=missing,
     )
-    extras = Extras(stated=table.stated)
+    extras = Extras(missing=missing, stated=table.stated)
     return rank_board(board, rules, seed=seed, extras=extras, paper=paper, on_progress=on_progress)
 
 
@@ -156,15 +160,30 @@ def read_board(options: RankOptions) -> tuple[Board, Extras]:
         table.item_ids,
         table.scores,
         table.disciplines,
-        clusters=itemfiles.read_clusters(options.clusters) if options.clusters else None,
+        clusters=_clusters(options, table, keys),
         filter_models=filtered,
         only=itemfiles.read_item_ids(options.only) if options.only else None,
+        known=table.known,
+        missing=options.missing,
     )
     if keys is None:
-        return board, Extras(dataset=dataset, stated=table.stated)
+        return board, Extras(dataset=dataset, missing=options.missing, stated=table.stated)
     sources.check_letters(table, keys)
     key = itemfiles.key_of(keys, board.item_ids)
-    return board, Extras(key, sources.letters_of(table, board.item_ids), dataset, table.stated)
+    letters = sources.letters_of(table, board.item_ids)
+    return board, Extras(key, letters, dataset, options.missing, table.stated)
+
+
+def _clusters(
+    options: RankOptions, table: ScoreTable, keys: Sequence[ItemKey] | None
+) -> Mapping[str, str] | None:
+    """Return what is drawn together: the clusters that were given, else items on one passage."""
+    if options.clusters is not None:
+        return itemfiles.read_clusters(options.clusters)
+    if not options.passages:
+        return None
+    passages = {key.item_id: key.passage for key in keys or () if key.passage is not None}
+    return passages | dict(table.passages)
 
 
 def _record(release: Path) -> ReleaseRecord:

@@ -15,11 +15,12 @@ from kina_build.items.model import Item
 from kina_build.jsonl import read_json, write_records
 from kina_build.progress import Progress, silent
 from kina_build.scoring.lettering import STATED, Forms, Lettering, find_forms, refuse_unproven, with_order
-from kina_build.scoring.multiple_choice import ItemScore, ModelReport, report_model, score_items
+from kina_build.scoring.multiple_choice import ItemScore, score_items
 from kina_build.scoring.options import ScoreOptions
 from kina_build.scoring.prompts import PROMPT_VERSION
 from kina_build.scoring.questions import Question, as_questions, read_forms, read_items, read_release
 from kina_build.scoring.replies import EXTRACTOR_VERSION
+from kina_build.scoring.reports import ModelReport, report_model
 from kina_build.scoring.responses import Asked, Response, ResponseFile, read_responses, sift_responses
 
 WORTH_A_PROCESS = 20_000

@@ -118,6 +118,15 @@ def hash_option(text: str) -> str:
     return hashlib.sha256(fold_blanks(text).encode()).hexdigest()
 
 
+def passage_of(material: str) -> str | None:
+    """Return a short digest of the passage shown before a question; None of no passage.
+
+    Questions on one passage are not independent: a ranking draws them together.
+    """
+    folded = fold_blanks(material)
+    return hashlib.sha256(folded.encode()).hexdigest()[:16] if folded else None
+
+
 def fold_blanks(text: str) -> str:
     """Fold runs of blanks, and drop those at the ends."""
     return " ".join(text.split())
