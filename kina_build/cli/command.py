@@ -165,11 +165,13 @@ class Run:
         """
         from kina_build.claims import expect
         from kina_build.cli.outputs import check_places
-        from kina_build.manifest import Job
+        from kina_build.manifest import Job, Probed, probing
 
         job = Job(command, inputs, outputs, params or {})
         settings = [self.config] if self.config else []
         check_places(job, folders=folders, kept=[*kept, *settings], overwrite=self.overwrite, is_ours=is_ours)
+        if probing.get():
+            raise Probed(job)
         expect(job.files)
         return Stage(self, job, show)
 

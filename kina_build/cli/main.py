@@ -16,6 +16,7 @@ from kina_build.cli import (
     dedup,
     demo,
     items,
+    project,
     ranking,
     release,
     report,
@@ -95,7 +96,7 @@ def config(run: Run) -> None:
     rules = review_rules(run.settings)
 
     def show(report: dict[str, Any], console: Console) -> None:
-        known = [row for row in explain(run.settings) if row[0] != "review"]
+        known = [row for row in explain(run.settings) if row[0] not in ("review", "project")]
         rows = [[key, str(value), meaning] for key, value, meaning in known + explain(rules, "review.")]
         console.table("settings", ["key", "value", "meaning"], rows)
 
@@ -103,6 +104,7 @@ def config(run: Run) -> None:
 
 
 GROUPS = (
+    project,
     demo,
     items,
     triage,

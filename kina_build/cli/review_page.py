@@ -20,7 +20,8 @@ def review_rules(settings: Settings) -> ReviewRules:
     from kina_build.config import CONFIG_NAME, check_section
     from review.rubric import ReviewPage
 
-    return check_section(ReviewPage, {"review": settings.review}, CONFIG_NAME).review
+    numbers = {key: value for key, value in settings.review.items() if key != "batch"}  # the project's
+    return check_section(ReviewPage, {"review": numbers}, CONFIG_NAME).review
 
 
 def read_instant(text: str, option: str) -> datetime:
