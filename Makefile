@@ -15,7 +15,7 @@ help: ## list the targets
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip install --quiet -c constraints.txt -e '.[dev]'
+	$(BIN)/uv pip install --quiet -c constraints.txt -e '.[dev,docs]'
 	touch $(STAMP)
 
 demo: $(STAMP) ## set up and run the whole flow on the bundled questions, offline

@@ -51,6 +51,9 @@ COMMON = {
     "overwrite": (options.Overwrite, False),
 }
 
+WRITING = ("force", "overwrite")
+"""Common options of commands that write something."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -252,14 +255,15 @@ def command(
         declared = _declared(kind) if kind else _parameters(function)
         own = [_take_all(parameter) for parameter in declared]
         single = {p.name for p in declared if _names_one_file(p)}
+        shared = {key: one for key, one in COMMON.items() if key not in WRITING or _writes(kind)}
         common = [
             inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-            for key, (annotation, default) in COMMON.items()
+            for key, (annotation, default) in shared.items()
         ]
 
         @functools.wraps(function)
         def call(**arguments: Any) -> None:
-            given = {key: arguments.pop(key) for key in COMMON}
+            given = {key: arguments.pop(key, default) for key, (_, default) in COMMON.items()}
             console = Console(json=given["json"], quiet=given["quiet"], verbose=given["verbose"])
             run = Run(console, given["config"], given["force"], given["overwrite"])
             with_errors_shown(console, lambda: _call(function, run, arguments, single, kind))
@@ -310,6 +314,13 @@ def _options_of(function: Callable[..., None]) -> type | None:
     own = _parameters(function)
     kind = own[0].annotation if len(own) == 1 else None
     return kind if isinstance(kind, type) and is_dataclass(kind) else None
+
+
+def _writes(kind: type | None) -> bool:
+    """Tell whether a command can write files; one without declared Options may."""
+    from kina_build.options import Role, specs
+
+    return kind is None or any(spec.role in (Role.output, Role.folder) for _, _, spec in specs(kind))
 
 
 def _declared(kind: type) -> list[inspect.Parameter]:
