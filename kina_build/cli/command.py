@@ -19,6 +19,7 @@ from typer.models import ArgumentInfo
 
 from kina_build.cli import options
 from kina_build.cli.console import Console
+from kina_build.cli.project_line import project_command
 from kina_build.errors import KinaError, UsageError
 
 if TYPE_CHECKING:
@@ -272,7 +273,7 @@ def command(
         call.__signature__ = inspect.Signature([*keyword, *common])  # type: ignore[attr-defined]
         call.__annotations__ = {p.name: p.annotation for p in (*keyword, *common)}
         help_text = inspect.cleandoc(function.__doc__ or "") + f"\n\nExample: `{example}`"
-        app.command(name, help=help_text)(call)
+        app.command(name, help=help_text, cls=project_command(declared))(call)
         return function
 
     return register

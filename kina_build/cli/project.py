@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from kina_build.cli.project_views import describe_status, one_bar, show_build, s
 if TYPE_CHECKING:
     from kina_build.project.runner import Outcome
     from kina_build.project.stages import Stage
+    from kina_build.project.status import ProjectStatus
     from kina_build.project.table import Project
 
 StageName = Annotated[str | None, typer.Argument(help="Build this stage and those it needs; default: all.")]
@@ -27,23 +29,38 @@ def build(run: Run, stage: StageName = None, *, dry_run: options.DryRun = False)
     time. A branch that waits or is refused stops; the others go on. A build that was stopped
     goes on where it was. Exit 0 complete, 1 something waits or was refused, 2 something is wrong.
     """
+    from kina_build.project.table import need_project
+
+    if dry_run:
+        _show_plan(run, stage)
+        return
+    status = walk_through(run, run.config, stage)
+    name = need_project(run.config).table.name
+    run.report(describe_status(status, name), show_build, exit_code=status.exit_code)
+
+
+def walk_through(run: Run, config: Path | None, target: str | None = None) -> ProjectStatus:
+    """Build a project and return what state it is in.
+
+    Args:
+        run: whose console tells of each stage, and whose flags count for each.
+        config: the project's kina.toml; None: the nearest.
+        target: stage to build, with those that it needs; None: all.
+
+    Raises:
+        UsageError: no project, no such stage, or another build is running.
+        ConfigError: a table that cannot be read.
+    """
     from kina_build.project.log import building
     from kina_build.project.status import read_status
     from kina_build.project.table import need_project
     from kina_build.project.walk import Walk
 
-    project = _here(need_project(run.config))
-    with in_folder(project.root):
-        if dry_run:
-            _show_plan(run, project, stage)
-            return
-        with building(project.root), one_bar(run.console, "building") as bar:
-            runner = InProcess(run.overwrite, run.force, run.console.verbose)
-            walk = Walk(project, runner, force=run.force)
-            walk.act = _actor(run, walk, bar)
-            status = read_status(walk, stage)
-        report = describe_status(status, project.table.name)
-        run.report(report, show_build, exit_code=status.exit_code)
+    project = _here(need_project(config))
+    with in_folder(project.root), building(project.root), one_bar(run.console, "building") as bar:
+        walk = Walk(project, InProcess(run.overwrite, run.force, run.console.verbose), force=run.force)
+        walk.act = _actor(run, walk, bar)
+        return read_status(walk, target)
 
 
 def _here(project: Project) -> Project:
@@ -60,19 +77,26 @@ def _actor(run: Run, walk: Any, bar: Any) -> Any:
         run.console.say(f"$ {stage.line}")
         bar(len(walk.statuses), len(walk.graph))
         outcome, seconds = run_stage(walk.project, stage, reason, walk.runner)
-        run.console.say(
-            f"  {reason}; {'done' if not outcome.exit_code else f'exit {outcome.exit_code}'}, {seconds:.1f} s"
-        )
+        run.console.say(f"  {reason}; {_ended(stage, outcome)}, {seconds:.1f} s")
         return outcome
 
     return act
 
 
-def _show_plan(run: Run, project: Project, target: str | None) -> None:
+def _ended(stage: Stage, outcome: Outcome) -> str:
+    if outcome.exit_code == 1:
+        return "done, with findings" if stage.finds else "it said no"
+    return f"failed ({outcome.exit_code})" if outcome.exit_code else "done"
+
+
+def _show_plan(run: Run, target: str | None) -> None:
     from kina_build.project.status import read_status
+    from kina_build.project.table import need_project
     from kina_build.project.walk import Walk
 
-    status = read_status(Walk(project, InProcess()), target)
+    project = _here(need_project(run.config))
+    with in_folder(project.root):
+        status = read_status(Walk(project, InProcess()), target)
     stale = [one for one in status.stages if one.state == "stale"]
     report = {"lines": [{"stage": one.stage, "line": one.line, "reason": one.reason} for one in stale]}
 

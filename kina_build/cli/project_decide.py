@@ -189,5 +189,5 @@ def register(app: typer.Typer) -> None:
     command(
         app,
         "leave-out",
-        example="kina leave-out pool.jsonl --findings findings.jsonl --duplicates duplicates.json -o left-out.json",
+        example="kina leave-out pool.jsonl --findings findings.jsonl -o left-out.json",
     )(leave_out)

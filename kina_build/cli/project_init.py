@@ -13,7 +13,7 @@ from kina_build.cli.console import Console
 from kina_build.errors import UsageError
 
 if TYPE_CHECKING:
-    from kina_build.project.propose import Proposal
+    from kina_build.project.propose import Proposal, Understood
 
 CONFIG = Path("kina.toml")
 
@@ -80,13 +80,18 @@ def _earlier(run: Run) -> str:
 
 def _report(proposal: Proposal, text: str) -> dict[str, Any]:
     kinds = ("anchors", "reviewers", "reviews", "responses")
-    files = [
-        {"file": one.name, "holds": f"{len(one.items)} questions" + (f", {one.rejects} rows not read" if one.rejects else ""),
-         "note": one.first or ("columns proposed: look at the map" if one.proposed else "")}
-        for one in proposal.questions
-    ] + [{"file": name, "holds": kind, "note": ""} for kind in kinds for name in getattr(proposal, kind)]  # fmt: skip
+    files = [{"file": one.name, "holds": _holds(one), "note": _note(one)} for one in proposal.questions]
+    files += [{"file": name, "holds": kind, "note": ""} for kind in kinds for name in getattr(proposal, kind)]
     lines = [line.strip() for line in text.splitlines() if "# fill in" in line and not line.startswith("#")]
     return {"written": CONFIG.name, "files": files, "fill_in": lines}
+
+
+def _holds(one: Understood) -> str:
+    return f"{len(one.items)} questions" + (f", {one.rejects} rows not read" if one.rejects else "")
+
+
+def _note(one: Understood) -> str:
+    return one.first or ("columns proposed: look at the map" if one.proposed else "")
 
 
 def _show(report: dict[str, Any], console: Console) -> None:

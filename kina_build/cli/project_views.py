@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -39,10 +40,10 @@ def show_status(report: Mapping[str, Any], console: Console) -> None:
 
 def show_build(report: Mapping[str, Any], console: Console) -> None:
     """Print what a build left undone, the funnel and the next thing to do."""
-    ran = [one["stage"] for one in report["stages"] if one["ran"]]
-    fresh = sum(one["state"] == "fresh" for one in report["stages"])
-    total = len(report["stages"])
-    console.line(f"{len(ran)} of {total} stages run, {fresh} of {total} up to date")
+    states = Counter(one["state"] for one in report["stages"])
+    ran = sum(one["ran"] for one in report["stages"])
+    told = ", ".join(f"{count} {state}" for state, count in states.items())
+    console.line(f"{ran} of {len(report['stages'])} stages run; now {told}")
     left = [
         [one["stage"], one["state"], one["reason"]] for one in report["stages"] if one["state"] != "fresh"
     ]

@@ -52,7 +52,11 @@ def find_files(selection: Path, folders: Sequence[Path]) -> Files | None:
     for slot, count in zip(ROLES, given, strict=False):
         paths = [path for _, path in zip(range(int(count)), found, strict=False)]
         slots[slot] = paths if slot in SEVERAL and paths else next(iter(paths), None)
-    slots |= {name: str(manifest.params[name]) for name in ("by", "domain_by", "eligible") if name in manifest.params}
+    slots |= {
+        name: str(manifest.params[name])
+        for name in ("by", "domain_by", "eligible")
+        if name in manifest.params
+    }
     if slots.get("support") is None:
         raise UsageError(f"{selection}: its manifest names no support", hint=WAY_ON)
     return Files(**slots)

@@ -124,7 +124,8 @@ def find_rows(paths: Sequence[Path], source: ImportOptions = ImportOptions()) ->
         InputError: as read_items, for the first file that cannot be read.
     """
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for path in (one for path in paths for one in ([path] if not path.is_dir() else find_data_files(path))):
+    files = [one for path in paths for one in ([path] if not path.is_dir() else find_data_files(path))]
+    for path in files:
         given = open_source(path)
         raw = read_raw(given.data, display_name(path), given.suffix, source)
         for draft in draft_items(raw, _reading(source, path.stem)).drafts:

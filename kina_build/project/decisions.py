@@ -203,9 +203,15 @@ def make_ruling(
         raise UsageError(f"a {kind} is {'two different items' if kind == 'pair' else 'one subject'}")
     texts = "" if kind == "gate" else text_hash([items[one] for one in subject])
     return Ruling(
-        kind=kind, subject=tuple(sorted(subject)), verdict=verdict, letter=letter, reason=reason.strip(), texts=texts,
-        at=at, who=who,
-    )  # fmt: skip
+        kind=kind,
+        subject=tuple(sorted(subject)),
+        verdict=verdict,
+        letter=letter,
+        reason=reason.strip(),
+        texts=texts,
+        at=at,
+        who=who,
+    )
 
 
 def record_ruling(root: Path, ruling: Ruling) -> Path:

@@ -112,7 +112,7 @@ def _encoder(settings: Settings) -> Check:
             about="encoder",
             state="fault",
             message=f"{told}: two ways to ask one question are {near:.2f} alike, two questions {apart:.2f}",
-            how="its weights are damaged, or it is no sentence encoder: install it anew, or set dedup.encoder",
+            how="its weights are damaged, or it encodes no sentences: install it anew, or set dedup.encoder",
         )
     return Check(
         about="encoder", state="ok", message=f"{told}: tells like from unlike ({near:.2f}, {apart:.2f})"

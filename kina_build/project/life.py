@@ -116,7 +116,8 @@ def _copies(path: Path, item_id: str) -> Iterator[str]:
 def _doubted(path: Path, item_id: str) -> Iterator[str]:
     for one in read_records(path, Doubt) if path.stat().st_size else ():
         if one.item_id == item_id:
-            yield f"{one.rival_votes} of {one.voters} strong models say {one.rival}, {one.key_votes} the key ({', '.join(one.flags)})"
+            told = f"{one.rival_votes} of {one.voters} strong models say {one.rival}, {one.key_votes} the key"
+            yield f"{told} ({', '.join(one.flags)})"
 
 
 def _supported(path: Path, item_id: str) -> Iterator[str]:
@@ -156,8 +157,8 @@ def _judged(path: Path, item_id: str) -> Iterator[str]:
 
 
 def _decided(rulings: Rulings, item_id: str) -> Iterator[str]:
-    groups = [("", rulings.holding), ("contradicted: ", tuple(one for group in rulings.torn for one in group)),
-              ("on another text: ", rulings.changed)]  # fmt: skip
+    torn = tuple(one for group in rulings.torn for one in group)
+    groups = (("", rulings.holding), ("contradicted: ", torn), ("on another text: ", rulings.changed))
     for word, group in groups:
         for one in group:
             if item_id in one.subject:

@@ -22,6 +22,8 @@ SUFFIXES = frozenset(
 )
 """Files that `kina init` looks at where none is named."""
 LEVELS = ("subfield", "field", "discipline")
+COMMENTS_AT = 26
+"""Column of the comments in kina.toml."""
 
 
 @dataclass(frozen=True)
@@ -140,37 +142,51 @@ def write_toml(proposal: Proposal, name: str, template: Template = "mcq") -> str
 
 def _lines(proposal: Proposal, name: str, template: Template) -> Iterator[str]:
     items = proposal.items
+    chosen = template in ("mcq", "kina")
     yield "# What this benchmark is made of. `kina build` makes it, `kina status` says what is left to do."
     yield "[project]"
     yield f"name = {_text(re.sub(r'[^A-Za-z0-9_]+', '_', name).strip('_') or 'benchmark')}"
-    yield 'title = ""               # of the card and the pages; empty: the name'
+    yield _line('title = ""', "of the card and the pages; empty: the name")
     yield f"template = {_text(template)}"
-    if template in ("mcq", "kina"):
-        yield f"size = {propose_size(items) or 0:<14}# items to select: a tenth of the {len(items)} of the pool, one a stratum at least"
+    if chosen:
+        told = f"items to select: a tenth of the {len(items)} of the pool, one a stratum at least"
+        yield _line(f"size = {propose_size(items)}", told)
     yield "seed = 0"
-    for one in proposal.questions or (Understood(""),):
+    for one in proposal.questions:
         yield ""
-        yield from _source(one, template)
-    if template in ("mcq", "kina"):
+        yield from _source(one) if chosen else ("[[project.source]]", f"files = [{_text(one.name)}]")
+    if chosen:
         yield ""
         yield from _choice(proposal, items)
-    yield ""
-    yield from _review(proposal)
-    yield ""
-    yield from _models(proposal)
+        yield ""
+        yield from _review(proposal)
+    if proposal.responses:
+        yield from ("", "[project.responses]", f"files = {_list(proposal.responses)}")
+    if chosen:
+        yield from ("", "[project.release]", 'version = "auto"')
+        yield _line('# private = ["test"]', "keep the answers of a split apart")
+    yield from MODELS
 
 
-def _source(one: Understood, template: Template) -> Iterator[str]:
+MODELS = (
+    "",
+    "# Models that are asked the questions; the calls cost money.",
+    "# [[project.model]]",
+    '# name = "my-model"',
+    '# base_url = "http://127.0.0.1:8080/v1"',
+)
+
+
+def _line(text: str, comment: str) -> str:
+    return f"{text:<{COMMENTS_AT}}# {comment}"
+
+
+def _source(one: Understood) -> Iterator[str]:
     yield "[[project.source]]"
-    yield (
-        f"files = [{_text(one.name)}]"
-        if one.name
-        else "files = []               # names or patterns of question files"
-    )
-    if template not in ("mcq", "kina"):
-        return
+    yield f"files = [{_text(one.name)}]"
     if one.proposed:
-        yield f"map = {_table(one.proposed)}   # a proposal, computed from the rows: look at it"
+        yield "# a proposal, computed from the rows: look at it"
+        yield f"map = {_table(one.proposed)}"
     if one.first:
         told = f"{one.rejects} rows are not read, the first: " if one.rejects else ""
         yield f"# {' '.join((told + one.first).split())}"
@@ -180,9 +196,11 @@ def _source(one: Understood, template: Template) -> Iterator[str]:
     ):
         lacking = sum(not (getattr(item, named) or "").strip() for item in one.items)
         if lacking or not one.items:
-            yield f'{key} = ""             # fill in: {meaning} ({lacking} rows do not say)'
+            yield _line(f'{key} = ""', f"fill in: {meaning} ({lacking} rows do not say)")
     if one.items and not any(item.path for item in one.items):
-        yield '# set = { field = "..." }  # no row names a field; anchors and quotas go by it'
+        yield _line(
+            '# set = { field = "..." }', "no row names a field; quotas go by it, and anchors with a domain"
+        )
 
 
 def _choice(proposal: Proposal, items: Sequence[Item]) -> Iterator[str]:
@@ -191,53 +209,35 @@ def _choice(proposal: Proposal, items: Sequence[Item]) -> Iterator[str]:
     if proposal.anchors:
         yield f"files = {_list(proposal.anchors)}"
     else:
-        yield "files = []               # fill in: experts' lists of what the field is made of, one a person;"
-        yield "                         # without this table a random sample is drawn, without certificate"
+        yield _line("files = []", "fill in: experts' lists of what the field is made of, one a person;")
+        yield _line("", "without this table a random sample is drawn, which has no certificate")
     if items and not any(item.field for item in items):
-        yield ""
-        yield "[project.support]"
-        yield "all_domains = true       # no row names a field, so each anchor is compared with all"
+        yield from ("", "[project.support]")
+        yield _line("all_domains = true", "no row names a field, so each anchor is compared with all items")
     if not filed:
         return
     by = next((level for level in LEVELS if all(getattr(item, level) for item in items)), "subfield")
-    yield ""
-    yield "[project.quota]"
-    yield f"by = {_text(by)}          # the stratum: each gets its share"
-    if not all(item.field for item in items):
-        coarse = next((level for level in ("discipline",) if all(getattr(item, level) for item in items)), by)
-        yield f"domain_by = {_text(coarse)}"
+    yield from ("", "[project.quota]")
+    yield _line(f"by = {_text(by)}", "the stratum: each gets its share")
+    if by == "discipline":
+        yield f"domain_by = {_text(by)}"
 
 
 def _review(proposal: Proposal) -> Iterator[str]:
-    if proposal.reviewers or proposal.reviews:
-        yield "[review.batch]"
-        if proposal.reviewers:
-            yield f"reviewers = {_text(proposal.reviewers[0])}"
-        yield f"reviews = {_list(proposal.reviews)}" if proposal.reviews else 'reviews = ["reviews/*.jsonl"]'
-        yield 'base = ""                # fill in: pay for a complete review'
-        yield 'bonus = ""               # fill in: pay for the better of two'
+    if not (proposal.reviewers or proposal.reviews):
+        yield "# Without this table nothing is reviewed: every item is eligible, and the card says so."
+        yield "# [review.batch]"
+        yield '# reviewers = "reviewers.csv"'
+        yield '# reviews = ["reviews/*.jsonl"]'
+        yield '# base = "2.00"'
+        yield '# bonus = "5.00"'
         return
-    yield "# Without this table nothing is reviewed: every item is eligible, and the card says so."
-    yield "# [review.batch]"
-    yield '# reviewers = "reviewers.csv"'
-    yield '# reviews = ["reviews/*.jsonl"]'
-    yield '# base = "2.00"'
-    yield '# bonus = "5.00"'
-
-
-def _models(proposal: Proposal) -> Iterator[str]:
-    if proposal.responses:
-        yield "[project.responses]"
-        yield f"files = {_list(proposal.responses)}"
-        yield ""
-    yield "[project.release]"
-    yield 'version = "auto"'
-    yield '# private = ["test"]     # keep the answers of a split apart'
-    yield ""
-    yield "# Models that are asked the released questions; the calls cost money."
-    yield "# [[project.model]]"
-    yield '# name = "my-model"'
-    yield '# base_url = "http://127.0.0.1:8080/v1"'
+    yield "[review.batch]"
+    if proposal.reviewers:
+        yield f"reviewers = {_text(proposal.reviewers[0])}"
+    yield f"reviews = {_list(proposal.reviews or ('reviews/*.jsonl',))}"
+    yield _line('base = ""', "fill in: pay for a complete review, such as 2.00")
+    yield _line('bonus = ""', "fill in: pay for the better of two, such as 5.00")
 
 
 def _text(value: str) -> str:

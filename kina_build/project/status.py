@@ -51,7 +51,7 @@ class ProjectStatus:
         if any(one.state == "stale" for one in self.stages):
             return "kina build"
         cases = [*self.rulings, *(case for one in self.stages for case in one.cases)]
-        return f"{cases[0].message}" + _how(cases) if cases else ""
+        return cases[0].how or cases[0].message if cases else ""
 
 
 def _how(cases: Sequence[Case]) -> str:

@@ -154,6 +154,8 @@ class ProjectTable(Section):
     support: Support = Support()
     quota: QuotaTable | None = None
     """None: no strata."""
+    near: bool = True
+    """Whether copies are looked for by an encoder too; false: by letters only, as `kina dedup --no-near`."""
     contamination: Corpora | None = None
     responses: Replies | None = None
     release: ReleaseTable = ReleaseTable()
@@ -188,7 +190,7 @@ class Project:
     """None: nothing is reviewed."""
 
     def expand(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the files that names and globs mean, each once; a name without a file stays, to be missed."""
+        """Return the files that names and globs mean, each once; a name stays, whether it is there or not."""
         found: dict[str, None] = {}
         for name in names:
             globbed = any(sign in name for sign in "*?[")

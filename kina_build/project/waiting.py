@@ -126,7 +126,7 @@ def _reject_case(one: Mapping[str, Any]) -> Case:
         kind="row not read",
         subject=(f"{one['file']}:{one['line']}",),
         message=f"{one['file']}:{one['line']}: {one['message']}",
-        how="mend the row or the source's map; keep_going = true under [[project.source]] leaves such rows out",
+        how="mend the row or the source's map; or leave such rows out: keep_going = true of the source",
     )
 
 
@@ -160,7 +160,7 @@ def _doubtful(project: Project, rulings: Rulings) -> list[Case]:
         Case(
             kind="doubtful key",
             subject=(one.item_id,),
-            message=f"{one.item_id}: {one.rival_votes} of {one.voters} strong models say {one.rival}, the key is {one.key}",
+            message=f"{one.item_id}: {one.rival_votes} of {one.voters} models say {one.rival}, not {one.key}",
             how=_signed(f"kina decide key {one.item_id} right, or: wrong --letter {one.rival}"),
         )
         for one in queue

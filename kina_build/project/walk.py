@@ -21,8 +21,9 @@ from kina_build.manifest import Job, Manifest, digests
 from kina_build.project.decisions import Rulings, check_texts, read_rulings
 from kina_build.project.graph import draw_graph, in_order, owner_of
 from kina_build.project.log import Case, Entry, append, read_log
+from kina_build.project.plan import plan
 from kina_build.project.runner import Outcome, Runner
-from kina_build.project.stages import POOL, Stage, plan
+from kina_build.project.stages import POOL, Stage
 from kina_build.project.table import Project
 from kina_build.project.waiting import find_cases, refusal_cases, setting_cases, tell_cases
 
@@ -125,24 +126,31 @@ class Walk:
             case = Case(kind="fault", subject=(stage.name,), message=fault, how=hint)
             return self._status(stage, "blocked", fault, [case], stops=True, failed=True)
         past, reason = look(self.project, stage, job)
-        if self.force and self.act is not None:
-            return self._run(stage, "--force")
-        again = self.act is not None and past is not None and past.exit_code and not stage.finds
-        if past is not None and not again:
-            return self._judge(stage, past, ran=False)
+        if past is None and self._handed_out(stage):
+            return self._keep(stage, reason)
+        if self.act is not None and (reason := self._why_run(stage, past, reason)):
+            return self._run(stage, reason)
         if past is not None:
-            return self._run(stage, "it said no before")
-        if stage.once and self._handed_out(stage):
-            case = Case(
-                kind="handed out",
-                subject=(stage.owns[0],),
-                message=f"{reason}, but people work with {stage.owns[0]} already",
-                how=f"give new items out beside it, with --earlier {stage.owns[0]}; or make it anew: {stage.line} --force",
-            )
-            return self._status(stage, "waiting", case.message, [case])
-        if self.act is None:
-            return self._known_refusal(stage, job) or self._status(stage, "stale", reason)
-        return self._run(stage, reason)
+            return self._judge(stage, past, ran=False)
+        return self._known_refusal(stage, job) or self._status(stage, "stale", reason)
+
+    def _why_run(self, stage: Stage, past: Manifest | None, reason: str) -> str:
+        """Return why a stage is to be run; empty where it is not."""
+        if self.force:
+            return "--force"
+        if past is None:
+            return reason
+        return "it said no before" if past.exit_code and not stage.finds else ""
+
+    def _keep(self, stage: Stage, reason: str) -> StageStatus:
+        """Leave an artefact as it is that people work with already."""
+        case = Case(
+            kind="handed out",
+            subject=(stage.owns[0],),
+            message=f"{reason}, but people work with {stage.owns[0]} already",
+            how=f"give new items out beside it: --earlier {stage.owns[0]}; or anew: {stage.line} --force",
+        )
+        return self._status(stage, "waiting", case.message, [case])
 
     def _run(self, stage: Stage, reason: str) -> StageStatus:
         if self.act is None:
@@ -176,7 +184,11 @@ class Walk:
 
     def _handed_out(self, stage: Stage) -> bool:
         root = self.project.root
-        return (root / stage.owns[0]).exists() and any((root / name).exists() for name in stage.once)
+        return (
+            bool(stage.once)
+            and (root / stage.owns[0]).exists()
+            and any((root / name).exists() for name in stage.once)
+        )
 
     def _status(
         self, stage: Stage, state: State, reason: str, cases: Iterable[Case] = (), **more: bool
@@ -230,7 +242,8 @@ def run_stage(project: Project, stage: Stage, reason: str, runner: Runner) -> tu
         if job is not None:
             _keep(job, outcome)
     seconds = round(time.monotonic() - start, 3)
-    refused, cases = "", ()
+    refused = ""
+    cases: tuple[Case, ...] = ()
     if outcome.exit_code == 1 and not stage.finds:
         job, _, _ = ask(project, stage, runner)
         refused, cases = fingerprint(job) if job else "", tuple(refusal_cases(stage, outcome))

@@ -6,14 +6,16 @@ from kina_build.project.stages import Stage, each, given, slug
 from kina_build.project.table import Model, Project
 
 
-def plan(project: Project) -> list[Stage]:
+def plan_lists(project: Project) -> list[Stage]:
     """List the stages of a project of the template universe or triples.
 
     Its source is one file of questions, or of gold triples; replies and predictions come from the
     models of the project, or from the files of [project.responses].
     """
     questions = [name for source in project.table.source for name in project.expand(source.files)]
-    lacks = () if len(questions) == 1 else ("project.source.files: name one file of questions or gold triples",)
+    lacks = (
+        () if len(questions) == 1 else ("project.source.files: name one file of questions or gold triples",)
+    )
     asked = [_ask(project, model, questions, lacks) for model in project.table.model]
     files = project.expand(project.table.responses.files) if project.table.responses else ()
     if not (asked or files):
@@ -40,7 +42,9 @@ def _ask(project: Project, model: Model, questions: list[str], lacks: tuple[str,
     return asked
 
 
-def _score(project: Project, questions: list[str], replies: str, output: str, lacks: tuple[str, ...]) -> Stage:
+def _score(
+    project: Project, questions: list[str], replies: str, output: str, lacks: tuple[str, ...]
+) -> Stage:
     if project.table.template == "triples":
         argv = ["score", "--task", "triples", "--predictions", replies, *each("--gold", questions)]
     else:
