@@ -19,6 +19,7 @@ from typer.models import ArgumentInfo
 
 from kina_build.cli import options
 from kina_build.cli.console import Console
+from kina_build.cli.project_line import project_command
 from kina_build.errors import KinaError, UsageError
 
 if TYPE_CHECKING:
@@ -170,11 +171,13 @@ class Run:
         """
         from kina_build.claims import expect
         from kina_build.cli.outputs import check_places
-        from kina_build.manifest import Job
+        from kina_build.manifest import Job, Probed, probing
 
         job = Job(command, inputs, outputs, params or {})
         settings = [self.config] if self.config else []
         check_places(job, folders=folders, kept=[*kept, *settings], overwrite=self.overwrite, is_ours=is_ours)
+        if probing.get():
+            raise Probed(job)
         expect(job.files)
         return Stage(self, job, show)
 
@@ -272,7 +275,7 @@ def command(
         call.__signature__ = inspect.Signature([*keyword, *common])  # type: ignore[attr-defined]
         call.__annotations__ = {p.name: p.annotation for p in (*keyword, *common)}
         help_text = inspect.cleandoc(function.__doc__ or "") + f"\n\nExample: `{example}`"
-        app.command(name, help=help_text)(call)
+        app.command(name, help=help_text, cls=project_command(declared))(call)
         return function
 
     return register

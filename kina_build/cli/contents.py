@@ -17,10 +17,20 @@ WIDEST = 120
 
 CONTENTS: dict[str, dict[str, dict[str, str]]] = {
     "kina": {
+        "Project": {
+            "init": "Look at files, and write kina.toml",
+            "build": "Run what is stale, in order",
+            "status": "Show what is stale, and what waits for people",
+            "why": "Tell the life of one item across all files",
+            "decide": "Record what a person decided",
+            "log": "Show what was run when, and at what cost",
+            "doctor": "Check encoder, caches, ledger, permissions",
+        },
         "Questions": {
             "import": "Read questions of any shape into one pool",
             "check": "Find what is wrong with items: keys, options, text",
             "dedup": "Find copies, and decide which items stay",
+            "overrides": "Turn people's decisions into what dedup takes",
             "contamination": "Find items that stand in other corpora",
             "triage": "Rank doubtful keys by what strong models answer",
             "panel": "Admit items by what a panel of models answers",
@@ -28,6 +38,7 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
         "Selection": {
             "anchors": "Merge, check and weigh experts' anchors",
             "support": "Score how much each item shows of each anchor",
+            "leave-out": "List the items that may not be selected, and why",
             "budget": "Share a total over domains and strata",
             "sample": "Draw items at random, as a baseline",
             "select": "Choose the items that cover the anchors best",
@@ -49,7 +60,7 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "link": "Link predicted names to Wikidata items",
             "rank": "Rank models with confidence sets of ranks",
         },
-        "Project": {
+        "Look": {
             "report": "Write pages about everything in a folder",
             "config": "Print every setting, its value and meaning",
             "demo": "Run the whole flow on bundled questions, offline",

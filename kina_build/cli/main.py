@@ -14,6 +14,7 @@ from kina_build.cli import (
     dedup,
     demo,
     items,
+    project,
     ranking,
     release,
     report,
@@ -65,7 +66,7 @@ def config(run: Run) -> None:
     rules = rules_of(run.settings)
 
     def show(report: dict[str, Any], console: Console) -> None:
-        known = [row for row in explain(run.settings) if row[0] != "review"]
+        known = [row for row in explain(run.settings) if row[0] not in ("review", "project")]
         rows = [[key, str(value), meaning] for key, value, meaning in known + explain(rules, "review.")]
         console.table("settings", ["key", "value", "meaning"], rows)
 
@@ -73,6 +74,7 @@ def config(run: Run) -> None:
 
 
 GROUPS = (
+    project,
     demo,
     items,
     triage,

@@ -109,6 +109,23 @@ def _read_all(paths: Sequence[Path], source: Layout, on_progress: Progress) -> P
     return Pool(tuple(items), tuple(sorted(rejects, key=_place)), _merge(detected))
 
 
+def find_rows(paths: Sequence[Path], source: Layout = Layout()) -> dict[str, tuple[str, ...]]:
+    """Return the places, FILE:LINE, that each item of some files stands at; equal rows share an id.
+
+    Raises:
+        InputError: as read_items, for the first file that cannot be read.
+    """
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    files = [one for path in paths for one in ([path] if not path.is_dir() else find_data_files(path))]
+    for path in files:
+        given = open_source(path)
+        raw = read_raw(given.data, display_name(path), given.suffix, source)
+        for draft in draft_items(raw, _reading(source, path.stem)).drafts:
+            own = _prefixed(draft, path.stem) if source.prefix_ids else draft
+            found[own.item.item_id].append(f"{own.file}:{own.line}")
+    return {item_id: tuple(places) for item_id, places in found.items()}
+
+
 def read_raw(raw: bytes, name: str, suffix: str, source: Layout = Layout()) -> RawFile:
     """Read a file's bytes into rows.
 
