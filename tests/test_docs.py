@@ -1,67 +1,57 @@
-"""README's console blocks are run, in order, in one folder; what they print must match.
-
-A line that starts with "$ " is a command; the lines below it are its output, where "..."
-stands for anything. A block without output only has to succeed.
-"""
+"""The blocks of README and of every page of the docs are run, in order; what they print must match."""
 
 from __future__ import annotations
 
-import doctest
-import os
 import re
-import subprocess
-import sys
-from dataclasses import dataclass
+import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.pages import BLOCK, Place, answer, faults_of, read_blocks
+from tests.servers import scripted
+
+pytestmark = [pytest.mark.xdist_group("flow"), pytest.mark.timeout(1200)]
+
 ROOT = Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
-FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-COMMAND_S = 240
+DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"generated", "build"} & {*path.relative_to(DOCS).parts})
+WRITTEN = [*PAGES, *sorted(ROOT.glob("*.md"))]
+LINK = re.compile(r"(?<!`)\[[^\]\n]*\]\(([^)\s]+)\)")
 
 
-@dataclass(frozen=True)
-class Example:
-    command: str
-    expected: str
+def run_page(page: Path, folder: Path) -> list[str]:
+    place = Place(folder)
+    return [
+        fault
+        for block in read_blocks(page.read_text(encoding="utf-8"))
+        for fault in faults_of(block, place)
+    ]
 
 
-def read_examples(text: str) -> list[Example]:
-    examples: list[Example] = []
-    for block in BLOCK.findall(text):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            text = part.replace("\\\n", " ")
-            # a here-document belongs to its command
-            command, _, expected = text.partition("\nEND\n" if "<<'END'" in text else "\n")
-            if "<<'END'" in command:
-                command += "\nEND"
-            examples.append(Example(command, expected.strip()))
-    return examples
-
-
-@pytest.mark.timeout(1200)
 def test_readme_does_what_it_says(tmp_path: Path) -> None:
-    examples = read_examples((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert len(examples) > 10
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    failures = []
-    for example in examples:
-        done = subprocess.run(
-            ["bash", "-c", example.command],
-            check=False,
-            capture_output=True,
-            cwd=tmp_path,
-            env=os.environ | {"PATH": path},
-            text=True,
-            timeout=COMMAND_S,
-        )
-        said = done.stdout.strip()
-        fits = not example.expected or doctest.OutputChecker().check_output(example.expected, said, FLAGS)
-        if not fits or "Traceback" in done.stderr or done.returncode not in (0, 1):
-            failures.append(f"$ {example.command}\n{said}\n{done.stderr}\n-- expected --\n{example.expected}")
-    assert not failures, "\n\n".join(failures)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert sum(block.language == "console" for block in read_blocks(text)) > 10
+    assert run_page(ROOT / "README.md", tmp_path) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_page_does_what_it_says(
+    page: Path, flow: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page runs in a copy of the demo's folder, or in an empty one where it says so."""
+    text = page.read_text(encoding="utf-8")
+    if not BLOCK.search(text):
+        return
+    folder = tmp_path / "demo"
+    if "% in an empty folder" in text:
+        folder.mkdir()
+    else:
+        shutil.copytree(flow, folder)
+    with scripted(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        assert run_page(page, folder) == []
 
 
 def test_every_command_is_in_the_readme() -> None:
