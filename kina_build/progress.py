@@ -39,6 +39,8 @@ def collector_paused() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
 class Teller(Protocol):
     """Whoever is told what long work does: a console, or nobody."""
 

@@ -15,7 +15,9 @@ pytestmark = [pytest.mark.xdist_group("flow"), pytest.mark.timeout(1200)]
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"generated", "build"} & {*path.relative_to(DOCS).parts})
+PAGES = sorted(
+    path for path in DOCS.rglob("*.md") if not {"generated", "build"} & {*path.relative_to(DOCS).parts}
+)
 WRITTEN = [*PAGES, *sorted(ROOT.glob("*.md"))]
 LINK = re.compile(r"(?<!`)\[[^\]\n]*\]\(([^)\s]+)\)")
 
@@ -23,9 +25,7 @@ LINK = re.compile(r"(?<!`)\[[^\]\n]*\]\(([^)\s]+)\)")
 def run_page(page: Path, folder: Path) -> list[str]:
     place = Place(folder)
     return [
-        fault
-        for block in read_blocks(page.read_text(encoding="utf-8"))
-        for fault in faults_of(block, place)
+        fault for block in read_blocks(page.read_text(encoding="utf-8")) for fault in faults_of(block, place)
     ]
 
 

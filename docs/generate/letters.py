@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from docs.generate.markdown import code, page, table
 from kina_build.scoring.letters import EXTRACTOR_VERSION, extract_letter
+
+from docs.generate.markdown import code, page, table
 from tests.scoring.letter_cases import CASES
 
 SHOWN = 4

@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from docs.generate.markdown import cell, code, page, table
 from kina_build.cli.review_page import review_rules
+
+from docs.generate.markdown import cell, code, page, table
 from kina_build.config import Settings, explain
 from kina_build.release.gates import GATES, HARD
 
@@ -30,9 +31,14 @@ def pages() -> dict[str, str]:
             [code(key.partition(".")[2]), code(_shown(value)), cell(meaning)] for key, value, meaning in keys
         ]
         parts += [f"## [{section}]\n", table(["key", "default", "meaning"], lines)]
-    gates = [[code(rule), cell(why), "never" if rule in HARD else "with a reason"] for rule, why in GATES.items()]
+    gates = [
+        [code(rule), cell(why), "never" if rule in HARD else "with a reason"] for rule, why in GATES.items()
+    ]
     told = table(["gate", "fires on", "may pass"], gates)
-    return {"settings.md": page("Settings", *parts), "gates.md": page("Gates of a release", GATES_INTRO, told)}
+    return {
+        "settings.md": page("Settings", *parts),
+        "gates.md": page("Gates of a release", GATES_INTRO, told),
+    }
 
 
 def _shown(value: Any) -> str:

@@ -16,7 +16,7 @@ from kina_build.progress import collector_paused
 from kina_build.release.options import DiffOptions, ExportOptions, VerifyOptions
 
 if TYPE_CHECKING:
-    from kina_build.cli.selection_files import Files
+    from kina_build.selection.files import Files
 
 
 @collector_paused()

@@ -9,7 +9,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.dedup.records import Duplicates
-from kina_build.items.findings import POOL, Finding
+from kina_build.items.checking.rule import POOL, Finding
 from kina_build.items.pool import read_pool
 from kina_build.jsonl import read_document, read_records
 from kina_build.project.decisions import Rulings

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.errors import InputError, UsageError
-from kina_build.items.intake import ImportOptions, ImportResult, read_all
+from kina_build.items.importing.files import Layout, read_all
 from kina_build.items.model import Item
+from kina_build.items.pool import Pool
 from kina_build.project.table import Template
 from kina_build.tables import read_table
 
@@ -108,15 +109,15 @@ def _understand(path: Path) -> Understood:
         mapped = _map_of(error.hint)
         if not mapped:
             return Understood(name, first=error.lines[0])
-        result = read_all([path], ImportOptions(columns=mapped))
+        result = read_all([path], Layout(columns=mapped))
         return _told(name, result, mapped)
     if result.items or not result.rejects:
         return _told(name, result, {})
     mapped = _map_of(str(result.detected["files"][0].get("proposed") or ""))
-    return _told(name, read_all([path], ImportOptions(columns=mapped)) if mapped else result, mapped)
+    return _told(name, read_all([path], Layout(columns=mapped)) if mapped else result, mapped)
 
 
-def _told(name: str, result: ImportResult, mapped: dict[str, str]) -> Understood:
+def _told(name: str, result: Pool, mapped: dict[str, str]) -> Understood:
     first = str(result.rejects[0]) if result.rejects else ""
     return Understood(name, result.items, len(result.rejects), first, mapped)
 

@@ -101,6 +101,4 @@ def items_of(pool: Pool) -> list[Item]:
     """
     if isinstance(pool, Path | str):
         return read_pool(Path(pool))
-    if isinstance(pool, Sequence):
-        return list(pool)
-    return list(pool.items)
+    return list(pool.items) if isinstance(pool, HasItems) else list(pool)
