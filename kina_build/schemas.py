@@ -278,7 +278,9 @@ def _selection() -> tuple[Artefact, ...]:
 
     return (
         Artefact("anchors.jsonl", Anchor, "what experts say a field is made of", "anchors", ("support",)),
-        Artefact("ratings.jsonl", Rating, "how much items show of anchors, by judges", "support", ("support",)),
+        Artefact(
+            "ratings.jsonl", Rating, "how much items show of anchors, by judges", "support", ("support",)
+        ),
         Artefact("budget.jsonl", Quota, "how many items of a stratum are taken", "budget", ("select",)),
         Artefact(
             "selection.json",
@@ -320,7 +322,14 @@ def _review() -> tuple[Artefact, ...]:
             "review settle",
             ("select", "top-up", "export", "review audit draw", "report"),
         ),
-        Artefact("audit.json", records.Audit, "accepted items drawn for an audit", "review audit draw", (), "document"),
+        Artefact(
+            "audit.json",
+            records.Audit,
+            "accepted items drawn for an audit",
+            "review audit draw",
+            (),
+            "document",
+        ),
         Artefact("audited.jsonl", records.Finding, "what an audit found", "", ("review settle", "export")),
         Artefact(
             "ledger.db.payees.json",
@@ -340,12 +349,21 @@ def _release() -> tuple[Artefact, ...]:
 
     return (
         Artefact(
-            "release.json", ReleaseRecord, "what a release is", "export", ("verify", "diff", "run"), "document"
+            "release.json",
+            ReleaseRecord,
+            "what a release is",
+            "export",
+            ("verify", "diff", "run"),
+            "document",
         ),
-        Artefact("test.jsonl", Row, "a split: dev.jsonl has the same form", "export", ("run", "score", "rank")),
+        Artefact(
+            "test.jsonl", Row, "a split: dev.jsonl has the same form", "export", ("run", "score", "rank")
+        ),
         Artefact("answers.jsonl", Answer, "private answers, kept apart", "export", ("score", "verify")),
         Artefact("KINA.json", KinaEntry, "the split in the paper's form", "export", ("import",), "list"),
-        Artefact("instance.json", Instance, "evidence: the selection problem", "export", ("verify",), "document"),
+        Artefact(
+            "instance.json", Instance, "evidence: the selection problem", "export", ("verify",), "document"
+        ),
         Artefact("judged.json", Judged, "evidence: decisions and audit", "export", ("verify",), "document"),
         Artefact("manifest.json", Manifest, "how an output came to be", "", (), "document"),
     )
@@ -360,6 +378,8 @@ def _models() -> tuple[Artefact, ...]:
     return (
         Artefact("responses.jsonl", Response, "models' raw replies", "run", ("score", "triage", "extract")),
         Artefact("scores.jsonl", ItemScore, "marks by item and model", "score", ("rank",)),
-        Artefact("leaderboard.json", Leaderboard, "ranks, and which are ties", "rank", ("report",), "document"),
+        Artefact(
+            "leaderboard.json", Leaderboard, "ranks, and which are ties", "rank", ("report",), "document"
+        ),
         Artefact("item_analysis.jsonl", ItemFigures, "how items tell models apart", "rank", ("report",)),
     )

@@ -90,7 +90,9 @@ def _run(example: Example, place: Place) -> Iterator[str]:
     wanted = EXIT.search(example.expected)
     expected = example.expected[: wanted.start()] if wanted else example.expected
     shown = out if code in (0, 1) and not wanted else out + err
-    fits = not expected.strip() or doctest.OutputChecker().check_output(expected.strip(), shown.strip(), FLAGS)
+    fits = not expected.strip() or doctest.OutputChecker().check_output(
+        expected.strip(), shown.strip(), FLAGS
+    )
     codes = (int(wanted[1]),) if wanted else (0, 1) if expected.strip() else (0,)
     if not fits or code not in codes or "Traceback" in err:
         yield f"$ {example.command}\n{out}{err}exit {code}\n-- expected --\n{example.expected}"

@@ -44,7 +44,11 @@ def test_every_file_of_the_flow_fits_its_schema(flow: Path) -> None:
         check = jsonschema.Draft202012Validator(schema_of(name))
         text = path.read_text(encoding="utf-8")
         rows = text.splitlines() if artefacts()[name].form == "lines" else [text]
-        faults = [f"{path.name}: {one.json_path} {one.message[:200]}" for row in rows for one in check.iter_errors(json.loads(row))]
+        faults = [
+            f"{path.name}: {one.json_path} {one.message[:200]}"
+            for row in rows
+            for one in check.iter_errors(json.loads(row))
+        ]
         assert faults == []
     assert {"pool.jsonl", "selection.json", "decisions.jsonl", "release.json", "leaderboard.json"} <= seen
 

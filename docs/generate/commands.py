@@ -71,7 +71,13 @@ def _section(path: tuple[str, ...]) -> str:
     about = EXAMPLE.sub("", text).strip()
     shown = f"```sh\n{' '.join(example.group(1).split())}\n```\n" if example else ""
     usage = " ".join(["kina", *path, *_arguments(command), "[options]"])
-    parts = [f"## kina {' '.join(path)}\n", about + "\n", f"```text\n{usage}\n```\n", shown, _options(command)]
+    parts = [
+        f"## kina {' '.join(path)}\n",
+        about + "\n",
+        f"```text\n{usage}\n```\n",
+        shown,
+        _options(command),
+    ]
     return "\n".join(part for part in parts if part)
 
 

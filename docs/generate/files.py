@@ -66,7 +66,11 @@ def _page(artefact: Artefact, schema: Mapping[str, Any]) -> str:
     tables = [_fields(own)]
     for name, definition in schema.get("$defs", {}).items():
         if definition.get("properties"):
-            tables += [f"(field-{_name(artefact)}-{slug(name)})=\n## {name}\n", _about(definition), _fields(definition)]
+            tables += [
+                f"(field-{_name(artefact)}-{slug(name)})=\n## {name}\n",
+                _about(definition),
+                _fields(definition),
+            ]
     return page(artefact.name, "\n".join(told), *tables)
 
 
@@ -77,7 +81,12 @@ def _about(definition: Mapping[str, Any]) -> str:
 def _fields(schema: Mapping[str, Any]) -> str:
     required = set(schema.get("required", []))
     rows = [
-        [code(name), cell(_kind(field)), "yes" if name in required else "", cell(field.get("description", ""))]
+        [
+            code(name),
+            cell(_kind(field)),
+            "yes" if name in required else "",
+            cell(field.get("description", "")),
+        ]
         for name, field in schema["properties"].items()
     ]
     return table(["field", "kind", "must be there", "meaning"], rows)
@@ -107,7 +116,12 @@ def _parts(field: Mapping[str, Any]) -> Iterator[str]:
         yield f"map to {_kind(field['additionalProperties'])}"
     elif kind:
         yield {"string": "text", "integer": "whole number", "boolean": "true or false"}.get(kind, str(kind))
-    limits = [("minimum", "from"), ("exclusiveMinimum", "above"), ("maximum", "to"), ("exclusiveMaximum", "below")]
+    limits = [
+        ("minimum", "from"),
+        ("exclusiveMinimum", "above"),
+        ("maximum", "to"),
+        ("exclusiveMaximum", "below"),
+    ]
     for key, word in limits:
         if key in field:
             yield f" {word} {field[key]}"

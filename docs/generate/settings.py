@@ -30,9 +30,14 @@ def pages() -> dict[str, str]:
             [code(key.partition(".")[2]), code(_shown(value)), cell(meaning)] for key, value, meaning in keys
         ]
         parts += [f"## [{section}]\n", table(["key", "default", "meaning"], lines)]
-    gates = [[code(rule), cell(why), "never" if rule in HARD else "with a reason"] for rule, why in GATES.items()]
+    gates = [
+        [code(rule), cell(why), "never" if rule in HARD else "with a reason"] for rule, why in GATES.items()
+    ]
     told = table(["gate", "fires on", "may pass"], gates)
-    return {"settings.md": page("Settings", *parts), "gates.md": page("Gates of a release", GATES_INTRO, told)}
+    return {
+        "settings.md": page("Settings", *parts),
+        "gates.md": page("Gates of a release", GATES_INTRO, told),
+    }
 
 
 def _shown(value: Any) -> str:
