@@ -16,6 +16,7 @@ import inspect
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -228,7 +229,7 @@ def _notes_in(source: str) -> dict[str, str]:
     body = getattr(ast.parse(source).body[0], "body", [])
     return {
         field.target.id: " ".join(note.value.value.split())
-        for field, note in zip(body, body[1:], strict=False)
+        for field, note in pairwise(body)
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)
         and isinstance(note, ast.Expr)
