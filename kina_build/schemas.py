@@ -16,6 +16,7 @@ import inspect
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -228,7 +229,7 @@ def _notes_in(source: str) -> dict[str, str]:
     body = getattr(ast.parse(source).body[0], "body", [])
     return {
         field.target.id: " ".join(note.value.value.split())
-        for field, note in zip(body, body[1:], strict=False)
+        for field, note in pairwise(body)
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)
         and isinstance(note, ast.Expr)
@@ -242,8 +243,7 @@ def _questions() -> tuple[Artefact, ...]:
     from kina_build.dedup.records import Contamination, Duplicates
     from kina_build.items.checking.rule import Finding
     from kina_build.items.model import Item
-    from kina_build.items.panel import Difficulty
-    from kina_build.items.triage import Suspicion
+    from kina_build.items.triage import Difficulty, Suspicion
 
     readers = ("check", "dedup", "contamination", "triage", "support", "select", "review assign", "export")
     return (
@@ -274,7 +274,7 @@ def _questions() -> tuple[Artefact, ...]:
 def _selection() -> tuple[Artefact, ...]:
     from kina_build.selection.records import Quota, Selection
     from kina_build.support.anchors import Anchor
-    from kina_build.support.ratings import Rating
+    from kina_build.support.judge.ratings import Rating
 
     return (
         Artefact("anchors.jsonl", Anchor, "what experts say a field is made of", "anchors", ("support",)),
@@ -294,9 +294,8 @@ def _selection() -> tuple[Artefact, ...]:
 
 
 def _review() -> tuple[Artefact, ...]:
-    from review.payees import PayeeBook
-
-    from review import records
+    from kina_review import records
+    from kina_review.pay.payees import PayeeBook
 
     return (
         Artefact("reviewers.csv", records.Reviewer, "who reviews what", "", ("review assign",)),

@@ -10,14 +10,20 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from docs.generate import commands, files, letters, settings
+from docs.generate import columns, commands, files, letters, settings
 
 FOLDER = Path(__file__).resolve().parent.parent / "generated"
 
 Pages = dict[str, str]
 """File name below the folder to text."""
 
-MAKERS: tuple[Callable[[], Pages], ...] = (commands.pages, files.pages, settings.pages, letters.pages)
+MAKERS: tuple[Callable[[], Pages], ...] = (
+    commands.pages,
+    files.pages,
+    settings.pages,
+    columns.pages,
+    letters.pages,
+)
 
 
 def pages() -> Pages:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kina_build.scoring.letters import EXTRACTOR_VERSION, extract_letter
-
 from docs.generate.markdown import code, page, table
+from kina_build.scoring.replies import EXTRACTOR_VERSION, extract_letter
 from tests.scoring.letter_cases import CASES
 
 SHOWN = 4

@@ -5,11 +5,10 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from kina_build.cli.review_page import review_rules
-
 from docs.generate.markdown import cell, code, page, table
 from kina_build.config import Settings, explain
 from kina_build.release.gates import GATES, HARD
+from kina_review.rubric import rules_of
 
 INTRO = """Every number has a default, a meaning and, where it has one, a source. Write those that you change into
 a `kina.toml` in your folder or above it; unknown keys are errors, options of a command win, and secrets
@@ -24,7 +23,7 @@ under `[items.severity]` turns a gate off, except those marked *never*.
 def pages() -> dict[str, str]:
     """Make the page of settings and the page of gates."""
     rows = [row for row in explain(Settings()) if row[0] != "review"]
-    rows += explain(review_rules(Settings()), "review.")
+    rows += explain(rules_of(Settings()), "review.")
     parts = [INTRO]
     for section, keys in groupby(rows, key=lambda row: row[0].partition(".")[0]):
         lines = [

@@ -20,8 +20,8 @@ from kina_build.project.decisions import Rulings, check_texts, read_rulings
 from kina_build.project.eligible import LeftOut
 from kina_build.project.table import Project, Source
 from kina_build.project.waiting import Doubt
-from kina_build.release.names import RECORD
 from kina_build.release.record import ReleaseRecord
+from kina_build.release.splits import RECORD
 from kina_review.records import Assignment, Contest, Decision
 
 ANCHORS_SHOWN = 3
