@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kina_build.items.columns import ALIASES, KEY_COLUMNS
+from kina_build.items.importing.columns import ALIASES, KEY_COLUMNS
 
 from docs.generate.markdown import cell, code, page, table
 
