@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kina_build.errors import ConfigError
-from kina_build.jsonl import describe
-from kina_build.rows.limits import IntakeRules
+from kina_build.rows.jsonl import describe
+from kina_build.rows.strict import IntakeRules
 
 CONFIG_NAME = "kina.toml"
 

@@ -101,7 +101,7 @@ def overrides(
     stage = run.stage("overrides", inputs=[pool, *rulings], outputs=[output], show=_show_overrides)
     if stage.up_to_date():
         return
-    from kina_build.jsonl import write_records
+    from kina_build.rows.jsonl import write_records
 
     found = _read_rulings(rulings, pool)
     write_records(output, found.overrides)
@@ -134,8 +134,8 @@ def leave_out(
     )
     if stage.up_to_date():
         return
-    from kina_build.jsonl import write_document
     from kina_build.project.eligible import leave_out as find_left_out
+    from kina_build.rows.jsonl import write_document
 
     rulings = _read_rulings(ruling or [], pool)
     found = find_left_out(pool, findings=findings, duplicates=duplicates, reviewed=reviewed, rulings=rulings)

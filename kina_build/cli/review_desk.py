@@ -27,7 +27,7 @@ def assign(run: Run, options: AssignOptions) -> None:
     An item that cannot have two is named with the reviewers who are too few; nothing is
     written then.
     """
-    from kina_build.jsonl import write_records
+    from kina_build.rows.jsonl import write_records
     from kina_review.desk.planning import plan_assignments
     from kina_review.rubric import rules_of
 
@@ -66,7 +66,7 @@ def graders(run: Run, options: GradersOptions) -> None:
     With --appeals those of the items named go to a second one, who sees no name and no grade.
     `kina review settle` takes both grades with --scores twice, and their mean counts.
     """
-    from kina_build.jsonl import write_records
+    from kina_build.rows.jsonl import write_records
     from kina_review.desk.planning import check_grading, plan_graders
 
     check_grading(options)
@@ -84,7 +84,7 @@ def _show_loads(report: dict[str, Any], console: Console) -> None:
 
 def handbook(run: Run, options: HandbookOptions) -> None:
     """Write the reviewers' handbook from the rubric and the pay rules."""
-    from kina_build.jsonl import write_text
+    from kina_build.rows.jsonl import write_text
     from kina_review.handbook import show_handbook, write_handbook
     from kina_review.rubric import rules_of
 
@@ -168,7 +168,7 @@ def pull(run: Run, options: PullOptions) -> None:
     from dataclasses import replace
     from pathlib import Path
 
-    from kina_build.jsonl import read_document, write_records
+    from kina_build.rows.jsonl import read_document, write_records
     from kina_review.desk.deskmap import DeskMap
     from kina_review.desk.exchange import check_desk, fetch, texts_path
 
@@ -202,7 +202,7 @@ def import_reviews(run: Run, options: ImportOptions) -> None:
     `kina review settle` and `kina review agreement` read exports and plain tables themselves;
     this is for what must be stated: local dates, a decimal comma, other names of columns.
     """
-    from kina_build.jsonl import write_records
+    from kina_build.rows.jsonl import write_records
     from kina_review.desk.importing import form_of, import_reviews
 
     form = form_of(options)
@@ -230,7 +230,7 @@ def agreement(run: Run, options: AgreementOptions) -> None:
 
     Flags are reasons for a person to look; none blocks pay.
     """
-    from kina_build.jsonl import write_document
+    from kina_build.rows.jsonl import write_document
     from kina_review.desk.profiles import measure_agreement
     from kina_review.rubric import rules_of
 

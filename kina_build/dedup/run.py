@@ -24,9 +24,9 @@ from kina_build.encode.kept import Reuse
 from kina_build.encode.vectorcache import default_cache
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import write_text
 from kina_build.progress import Bars, Progress, no_bars, silent, unsaid
-from kina_build.tables import read_typed
+from kina_build.rows.jsonl import write_text
+from kina_build.rows.tables import read_typed
 
 Say = Callable[[str], None]
 Items = Iterable[Item] | Path | str

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 
 LETTERS = string.ascii_uppercase
 """Option keys in order; an item has at most 26 options."""

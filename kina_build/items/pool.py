@@ -11,7 +11,7 @@ from typing import Any, overload
 from kina_build.errors import InputError
 from kina_build.items.importing.rawfile import Reject
 from kina_build.items.model import Item
-from kina_build.jsonl import read_records, write_records
+from kina_build.rows.jsonl import read_records, write_records
 
 
 @dataclass(frozen=True)

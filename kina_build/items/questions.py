@@ -18,9 +18,9 @@ from kina_build.items.model import Item
 from kina_build.items.options import CheckOptions, ImportOptions
 from kina_build.items.pool import Pool, read_pool
 from kina_build.items.workers import count_processes
-from kina_build.jsonl import read_text
 from kina_build.progress import Progress, collector_paused, silent
 from kina_build.rows import strict
+from kina_build.rows.jsonl import read_text
 from kina_build.rows.source import STREAM, limits, open_source
 
 IN_MEMORY = "rows"

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict
 from kina_build.dedup.records import Duplicates
 from kina_build.items.checking.rule import POOL, Finding
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import read_document, read_records
 from kina_build.project.decisions import Rulings
+from kina_build.rows.jsonl import read_document, read_records
 from kina_review.records import Decision
 
 Record = TypeVar("Record", bound=BaseModel)

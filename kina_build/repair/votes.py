@@ -14,9 +14,9 @@ from kina_build.items.model import Item
 from kina_build.items.pool import write_pool
 from kina_build.items.questions import read_pool_or_import
 from kina_build.items.triage import Difficulty, Suspicion, convene_panel, triage_keys
-from kina_build.jsonl import write_records
 from kina_build.release.folder import read_release
 from kina_build.release.rows import to_item
+from kina_build.rows.jsonl import write_records
 from kina_build.scoring.lettering import STATED, with_order
 from kina_build.scoring.questions import read_forms
 from kina_build.scoring.votes import Votes, read_votes

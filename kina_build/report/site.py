@@ -13,15 +13,15 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from kina_build.claims import make_folder
 from kina_build.errors import Refusal, UsageError
 from kina_build.items.markup import show_item
 from kina_build.items.model import Item
-from kina_build.jsonl import write_text
 from kina_build.ranking.itemanalysis import ItemFigures
 from kina_build.report import pictures, summaries
 from kina_build.report.artefacts import Artefacts, gather_artefacts
 from kina_build.report.plots import bars
+from kina_build.rows.jsonl import write_text
+from kina_build.rows.outputs import make_folder
 
 ITEMS_A_PAGE = 50
 LISTED = 200

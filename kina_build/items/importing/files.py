@@ -26,8 +26,8 @@ from kina_build.items.model import Item
 from kina_build.items.options import Format, KeyWord
 from kina_build.items.pool import Pool
 from kina_build.items.text import fold_name
-from kina_build.jsonl import canonical
 from kina_build.progress import Progress, collector_paused, silent
+from kina_build.rows.jsonl import canonical
 from kina_build.rows.source import open_source
 
 SUFFIXES: Mapping[str, Format] = {

@@ -10,9 +10,9 @@ from typing import Any
 
 from kina_build.errors import UsageError
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import read_records
 from kina_build.progress import Progress, silent
-from kina_build.tables import read_typed
+from kina_build.rows.jsonl import read_records
+from kina_build.rows.tables import read_typed
 from kina_review.desk.assignment import Plan, assign_reviewers
 from kina_review.desk.grading_plan import Appeal, plan_appeals, plan_grading
 from kina_review.desk.options import AssignOptions, GradersOptions

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.errors import InputError, UsageError
-from kina_build.jsonl import read_document, read_records, read_text
 from kina_build.manifest import Manifest
-from kina_build.tables import need_rows
+from kina_build.rows.jsonl import read_document, read_records, read_text
+from kina_build.rows.tables import need_rows
 from kina_review.intake import read_findings, read_reviews
 from kina_review.pay.assessment import check_findings, flaw_rate, judge_all
 from kina_review.pay.audit import approved_items, check_first, commit, commit_all, draw, register_draw

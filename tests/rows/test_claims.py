@@ -3,9 +3,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from kina_build.claims import claims_of, drop_claims, expect, open_part, sweep
-from kina_build.jsonl import write_text
 from kina_build.manifest import digest
+from kina_build.rows.jsonl import write_text
+from kina_build.rows.outputs import claims_of, drop_claims, expect, open_part, sweep
 
 
 def test_only_an_expected_output_is_claimed_and_earlier_claims_stay(tmp_path: Path) -> None:

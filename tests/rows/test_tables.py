@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from kina_build.errors import InputError, RowErrors
-from kina_build.tables import neutral, parse_csv, read_table, read_typed, write_csv
+from kina_build.rows.tables import neutral, parse_csv, read_table, read_typed, write_csv
 
 
 class Quota(BaseModel):

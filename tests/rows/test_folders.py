@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kina_build import folders
-from kina_build.folders import recover_folder, replace_folder
+from kina_build.rows import outputs
+from kina_build.rows.outputs import recover_folder, replace_folder
 
 
 def make(folder: Path, text: str) -> Path:
@@ -19,11 +19,11 @@ def unable(one: Path, other: Path) -> bool:
     return False
 
 
-@pytest.mark.parametrize("exchange", [folders.exchange, unable])
+@pytest.mark.parametrize("exchange", [outputs.exchange, unable])
 def test_a_folder_takes_the_place_of_another(
     exchange: Callable[[Path, Path], bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folders, "exchange", exchange)
+    monkeypatch.setattr(outputs, "exchange", exchange)
     replace_folder(make(tmp_path / "new", "1"), tmp_path / "parts")
     replace_folder(make(tmp_path / "new", "2"), tmp_path / "parts")
     assert (tmp_path / "parts" / "a").read_text() == "2"

@@ -12,9 +12,9 @@ from typing import IO, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from kina_build.claims import claim_file, open_part
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.rows.kinds import name_kind
+from kina_build.rows.outputs import claim_file, open_part
 from kina_build.rows.source import STREAM, Source, forget, limits, open_source
 from kina_build.rows.strict import JsonFault, lines_of, parse_json
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from kina_build.errors import SHOWN_FAULTS, InputError, RowErrors
-from kina_build.jsonl import (
+from kina_build.rows.jsonl import (
     canonical,
     iter_rows,
     read_document,
@@ -111,7 +111,7 @@ def test_killed_writer_leaves_the_old_file(tmp_path: Path) -> None:
     target = tmp_path / "out.txt"
     write_text(target, "old")
     script = (
-        "import sys, time\nfrom pathlib import Path\nfrom kina_build.jsonl import writing\n"
+        "import sys, time\nfrom pathlib import Path\nfrom kina_build.rows.jsonl import writing\n"
         "with writing(Path(sys.argv[1])) as out:\n"
         "    out.write(b'half'); out.flush(); print('in', flush=True); time.sleep(60)\n"
     )

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.jsonl import decode, describe, parse_objects, writing
-from kina_build.rows.columns import check_rows, reading_columns
-from kina_build.rows.kinds import name_form
+from kina_build.rows.jsonl import decode, describe, parse_objects, writing
+from kina_build.rows.kinds import check_rows, name_form, reading_columns
 from kina_build.rows.source import Source, each, limits, open_source
 
 if TYPE_CHECKING:

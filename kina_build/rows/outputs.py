@@ -1,4 +1,4 @@
-"""What a killed run leaves beside its outputs: claims that the next run knows them by, parts it clears away.
+"""Outputs take their place, files and folders in one step, and what a killed run leaves beside them is known.
 
 Between the moment an output takes its place and the moment the manifest is there, a hidden
 claim `.NAME.claim` says that a run of ours wrote it. Unfinished bytes lie in `.NAME.XXXXXXXX.part`,
@@ -7,6 +7,7 @@ locked by the process that writes them: a part that nobody locks is litter.
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import hashlib
 import os
@@ -158,3 +159,75 @@ def _add(path: Path, what: str) -> None:
     # added to, not replaced: the file that is there now may be known by an earlier claim alone
     with _claim(path).open("a", encoding="ascii") as out:
         out.write(f"\n{what}\n")
+
+
+HERE = -100
+"""AT_FDCWD: paths are relative to the current folder."""
+EXCHANGE = 2
+"""RENAME_EXCHANGE of renameat2."""
+
+
+def replace_folder(fresh: Path, target: Path) -> None:
+    """Put a folder in the place of another, and remove what stood there.
+
+    Raises:
+        OSError: the place cannot be written.
+    """
+    recover_folder(target)
+    claim_folder(target)
+    if not target.is_dir():
+        fresh.rename(target)
+    elif exchange(fresh, target):
+        _remove(fresh)
+    else:
+        # a folder cannot be renamed over a full one: step aside, step in; recover_folder mends a stop between
+        target.rename(_aside(target))
+        fresh.rename(target)
+        _remove(_aside(target))
+
+
+def recover_folder(target: Path) -> None:
+    """Mend what a replacement that was stopped left: no folder at the target, or the old one beside it."""
+    aside = _aside(target)
+    if target.is_file() or not aside.is_dir():
+        return
+    if target.is_dir():
+        _remove(aside)
+    else:
+        aside.rename(target)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Let two folders change places at once; False where the system or the file system cannot."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    return bool(rename(HERE, os.fsencode(one), HERE, os.fsencode(other), EXCHANGE) == 0)
+
+
+def refuse_links(folder: Path) -> None:
+    """Refuse a folder that leads elsewhere: what is read of it must lie in it.
+
+    Raises:
+        InputError: something in it is a link.
+    """
+    hidden = {path for path in folder.glob(".*") if path.is_dir() and not path.is_symlink()}
+    shown = [path for path in folder.glob("*") if path not in hidden]
+    for path in sorted([*shown, *(one for top in shown if top.is_dir() for one in top.rglob("*"))]):
+        if path.is_symlink():
+            raise InputError(
+                f"{path}: is a link, so what it shows does not lie in the folder",
+                hint="put the file itself in its place",
+            )
+
+
+def _aside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.old")
+
+
+def _remove(folder: Path) -> None:
+    if folder.is_symlink():  # what it points to is not ours
+        folder.unlink()
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
