@@ -29,6 +29,7 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
         "Questions": {
             "import": "Read questions of any shape into one pool",
             "check": "Find what is wrong with items: keys, options, text",
+            "fix": "Write patches for what mends itself; patch by hand",
             "dedup": "Find copies, and decide which items stay",
             "overrides": "Turn people's decisions into what dedup takes",
             "contamination": "Find items that stand in other corpora",

@@ -22,6 +22,8 @@ class Pool(Sequence[Item]):
     rejects: tuple[Reject, ...] = ()
     detected: Mapping[str, Any] = field(default_factory=dict)
     """format, encoding, delimiter, ...: one value where all files agree, else null; `files` has each."""
+    patched: int | None = None
+    """Items that patches changed; none: no patches were given."""
 
     @property
     def report(self) -> dict[str, Any]:
@@ -30,7 +32,7 @@ class Pool(Sequence[Item]):
             "items": len(self.items),
             "rejects": [reject.model_dump(exclude_none=True) for reject in self.rejects],
             "detected": dict(self.detected),
-        }
+        } | ({} if self.patched is None else {"patched": self.patched})
 
     def write(self, path: Path) -> int:
         """Write the items as pool.jsonl; return how many."""

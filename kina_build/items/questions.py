@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from kina_build.items.importing.keycolumns import Reading, key_form
 from kina_build.items.importing.rawfile import RawFile, RawRow, Reject
 from kina_build.items.model import Item
 from kina_build.items.options import CheckOptions, ImportOptions
+from kina_build.items.patch import apply_patches, read_patches
 from kina_build.items.pool import Pool, read_pool
 from kina_build.items.workers import count_processes
 from kina_build.progress import Progress, collector_paused, silent
@@ -32,13 +34,19 @@ PLAIN = Layout()
 def import_questions(
     options: ImportOptions, rules: ItemRules = ItemRules(), on_progress: Progress = silent
 ) -> Pool:
-    """Import the files of `kina import`.
+    """Import the files of `kina import`, and apply the patches that are given.
 
     Raises:
         InputError: a file cannot be read at all.
         UsageError: the options ask for a field or a column that does not exist.
     """
-    return read_all(options.files, layout_of(options, rules), on_progress)
+    pool = read_all(options.files, layout_of(options, rules), on_progress)
+    if not options.patch:
+        return pool
+    patched = apply_patches(pool.items, read_patches(options.patch))
+    return replace(
+        pool, items=patched.items, rejects=(*pool.rejects, *patched.rejects), patched=patched.changed
+    )
 
 
 def check_questions(
