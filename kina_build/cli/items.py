@@ -89,7 +89,7 @@ def fix(run: Run, options: FixOptions) -> None:
 
     With --item and --set a person patches one item: a new key must name the explanation too.
     """
-    from kina_build.items.fixes import fix as make_fixes
+    from kina_build.items.mending.fixes import fix as make_fixes
 
     stage = run.start("fix", options, show=_show_fix)
     with run.console.progress("mending"):

@@ -16,6 +16,9 @@ LETTERS = string.ascii_uppercase
 ID_HEX_DIGITS = 16
 """Length of a content-hash item id: 64 bits, collisions below 1e-9 at 100,000 items."""
 
+PARALLEL = "parallel"
+"""Key of the metadata that versions of one item in several languages share."""
+
 
 class Option(BaseModel):
     """One answer option."""

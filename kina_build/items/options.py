@@ -32,6 +32,9 @@ class ImportOptions:
     name_as: str | None = option(None, help="Item field that takes the file's name.", metavar="KEY")
     cut_prefix: str = option("", help="Cut this off the file's name.")
     prefix_ids: bool = option(False, help="Ids become FILE:ID.")
+    parallel: bool = option(
+        False, help="The files are one set in several languages: same ids, or same rows; ids become FILE:ID."
+    )
     key_form: KeyWord = option("auto", help="How answer keys are written.")
     patch: tuple[Path, ...] = option(
         (), help="Apply patches, as `kina fix` writes them; repeatable.", role=Role.input

@@ -12,12 +12,13 @@ from kina_build.errors import UsageError
 from kina_build.items.checking.lint import check
 from kina_build.items.findings import Findings, select_rules
 from kina_build.items.importing.assemble import draft_items
-from kina_build.items.importing.files import Layout, assign_ids, read_all, read_items
+from kina_build.items.importing.files import Layout, read_all, read_items
+from kina_build.items.importing.identity import assign_ids
 from kina_build.items.importing.keycolumns import Reading, key_form
 from kina_build.items.importing.rawfile import RawFile, RawRow, Reject
+from kina_build.items.mending.patch import apply_patches, read_patches
 from kina_build.items.model import Item
 from kina_build.items.options import CheckOptions, ImportOptions
-from kina_build.items.patch import apply_patches, read_patches
 from kina_build.items.pool import Pool, read_pool
 from kina_build.items.workers import count_processes
 from kina_build.progress import Progress, collector_paused, silent
@@ -92,7 +93,8 @@ def layout_of(options: ImportOptions, rules: ItemRules = ItemRules()) -> Layout:
         constants={**rules.constants, **_pairs("--set", options.set_)},
         name_as=options.name_as,
         cut_prefix=options.cut_prefix,
-        prefix_ids=options.prefix_ids,
+        prefix_ids=options.prefix_ids or options.parallel,
+        parallel=options.parallel,
         key_form=options.key_form,
     )
 

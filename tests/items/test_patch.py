@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from kina_build.errors import Refusal, UsageError
-from kina_build.items.fixes import REPAIRS, fix, names_of, propose_fixes
 from kina_build.items.importing.rawfile import RowRefused
+from kina_build.items.mending.fixes import REPAIRS, fix, names_of, propose_fixes
+from kina_build.items.mending.patch import Patch, apply_patches, make_patch, text_digest
 from kina_build.items.model import Item
 from kina_build.items.options import FixOptions, ImportOptions
-from kina_build.items.patch import Patch, apply_patches, make_patch, text_digest
 from kina_build.items.pool import write_pool
 from kina_build.items.questions import import_questions
 

@@ -21,7 +21,8 @@ from kina_build.errors import InputError, RowErrors, RowFault, UsageError
 from kina_build.items.importing.assemble import Draft, draft_items
 from kina_build.items.importing.binaryrows import find_data_files
 from kina_build.items.importing.columns import find_columns
-from kina_build.items.importing.files import assign_ids, read_items, read_raw
+from kina_build.items.importing.files import read_items, read_raw
+from kina_build.items.importing.identity import assign_ids
 from kina_build.items.importing.rawfile import RawFile, look_up, unwrap
 from kina_build.items.model import Item, content_id
 from kina_build.items.pool import read_pool

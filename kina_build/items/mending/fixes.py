@@ -18,9 +18,7 @@ from kina_build.errors import Refusal, UsageError
 from kina_build.items.checking.leftovers import ABOUT_MARKUP, ENTITY, MOJIBAKE, is_entity, texts_of
 from kina_build.items.checking.lint import check_item
 from kina_build.items.importing.rawfile import RowRefused
-from kina_build.items.model import Item
-from kina_build.items.options import FixOptions
-from kina_build.items.patch import (
+from kina_build.items.mending.patch import (
     BY_RULE,
     Patch,
     apply_patches,
@@ -30,6 +28,8 @@ from kina_build.items.patch import (
     read_patches,
     read_setting,
 )
+from kina_build.items.model import Item
+from kina_build.items.options import FixOptions
 from kina_build.items.questions import read_pool_or_import
 from kina_build.rows.jsonl import dump_line, read_text, write_text
 
