@@ -1,4 +1,5 @@
 from .batches import complete_batches as complete_batches
+from .batches import fold_batches as fold_batches
 from .batches import open_log as open_log
 from .client import Meter as Meter
 from .client import complete as complete
@@ -9,4 +10,3 @@ from .records import ChatReply as ChatReply
 from .records import ChatRequest as ChatRequest
 from .records import Status as Status
 from .records import cost_of as cost_of
-from .records import count_statuses as count_statuses
