@@ -34,6 +34,7 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "overrides": "Turn people's decisions into what dedup takes",
             "contamination": "Find items that stand in other corpora",
             "triage": "Rank doubtful keys by what strong models answer",
+            "repair": "Diagnose doubtful items and propose patches",
             "panel": "Admit items by what a panel of models answers",
         },
         "Selection": {

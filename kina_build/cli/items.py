@@ -88,12 +88,13 @@ def fix(run: Run, options: FixOptions) -> None:
     every re-import, and refuses an item whose text has changed.
 
     With --item and --set a person patches one item: a new key must name the explanation too.
+    With --accept the patch is the one that `kina repair` proposed for --item.
     """
     from kina_build.items.mending.fixes import fix as make_fixes
+    from kina_build.repair.mend import accept
 
     stage = run.start("fix", options, show=_show_fix)
-    with run.console.progress("mending"):
-        fixes = make_fixes(options, run.settings.items)
+    fixes = accept(options) if options.accept else make_fixes(options, run.settings.items)
     if fixes.patches and not options.dry_run:
         fixes.add_to(options.output)
     stage.finish(fixes.report)

@@ -66,6 +66,11 @@ class FixOptions:
     )
     only: tuple[str, ...] = option((), help="Do these repairs only.", metavar="REPAIR")
     also: tuple[str, ...] = option((), help="Do one that is not done unasked: mojibake.", metavar="REPAIR")
+    accept: Path | None = option(
+        None,
+        help="Take the proposal for --item out of this file, as `kina repair` writes it.",
+        role=Role.input,
+    )
     item: str | None = option(None, help="Patch this item by hand.", metavar="ID")
     set_: tuple[str, ...] = option(
         (), help="New text of one of its fields: --set options.B=neon; repeatable.", metavar="FIELD=TEXT"

@@ -129,20 +129,30 @@ def fix(options: FixOptions, rules: ItemRules = ItemRules()) -> Fixes:
         Refusal: the patches that are there do not fit the pool, or the one that is asked for is not sound.
         UsageError: an unknown repair or item, or half of a patch by hand.
     """
+    items, earlier = read_patched(options)
+    if options.item is not None or options.set_:
+        made: tuple[Patch, ...] = (_by_hand(items, options),)
+    else:
+        made = tuple(propose_fixes(items, names_of(options.only, options.also), rules))
+    return Fixes(made, earlier, len(items))
+
+
+def read_patched(options: FixOptions) -> tuple[Sequence[Item], int]:
+    """Read a pool as its patches leave it, and count those.
+
+    Raises:
+        InputError: a file that cannot be read.
+        Refusal: the patches do not fit the pool.
+    """
     items, _ = read_pool_or_import(options.pool)
     earlier = read_patches([options.output]) if _has_rows(options.output) else []
-    known = {patch.item_id for _, _, patch in earlier}
     patched = apply_patches(items, earlier)
     if patched.rejects:
         raise Refusal(
             *(f"{one.file}:{one.line}: {one.message}" for one in patched.rejects[:5]),
-            hint=f"{len(known)} items have patches; give the pool that they were made for",
+            hint="give the pool that they were made for, or name another file for the patches",
         )
-    if options.item is not None or options.set_:
-        made: tuple[Patch, ...] = (_by_hand(patched.items, options),)
-    else:
-        made = tuple(propose_fixes(patched.items, names_of(options.only, options.also), rules))
-    return Fixes(made, len(earlier), len(items))
+    return patched.items, len(earlier)
 
 
 def names_of(only: Sequence[str], also: Sequence[str]) -> list[str]:
