@@ -122,6 +122,17 @@ class EngineRules(Section):
     what does not fit stays on disk and is read in blocks; as --memory."""
 
 
+EncodeEngine = Literal["auto", "onnx", "sentence-transformers"]
+
+
+class EncodeRules(Section):
+    """How texts become vectors: table [encode]."""
+
+    engine: EncodeEngine = "auto"
+    """What runs the encoder: "auto" is ONNX Runtime for the packaged one (all-MiniLM-L6-v2 in float32),
+    sentence-transformers for every other. Both give the same decisions: cosines differ by 6e-7."""
+
+
 class DedupRules(Section):
     """Numbers of the near-duplicate search: table [dedup]."""
 
@@ -388,6 +399,7 @@ class Settings(Section):
     items: ItemRules = ItemRules()
     chat: ChatRules = ChatRules()
     engine: EngineRules = EngineRules()
+    encode: EncodeRules = EncodeRules()
     dedup: DedupRules = DedupRules()
     support: SupportRules = SupportRules()
     selection: SelectionRules = SelectionRules()

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kina_build.config import DedupRules, EngineRules
+from kina_build.config import DedupRules, EncodeEngine, EngineRules
 from kina_build.dedup.contamination.corpora import name_corpora, of_items, open_corpus, read_questions
 from kina_build.dedup.contamination.find import find_in_corpora
 from kina_build.dedup.encoded import EncodedPool, read_corpus
-from kina_build.dedup.explain import Explanation, explain_item, render_clusters
+from kina_build.dedup.explain import Explanation, check_item, explain_item, render_clusters
 from kina_build.dedup.find import find_copies
 from kina_build.dedup.options import ContaminationOptions, DedupOptions
 from kina_build.dedup.overrides import Override
@@ -19,7 +19,7 @@ from kina_build.dedup.records import Contamination, Duplicates
 from kina_build.dedup.search.place import Place, spare_bytes
 from kina_build.dedup.threshold import LabelledPair, ThresholdChoice, choose_for_corpus
 from kina_build.encode import loading
-from kina_build.encode.encoders import Encoder
+from kina_build.encode.encoders import Encoder, packages_of, working_bytes
 from kina_build.encode.kept import Reuse
 from kina_build.encode.vectorcache import default_cache
 from kina_build.items.model import Item
@@ -139,6 +139,7 @@ def run_dedup(
     rules: DedupRules,
     place: Place,
     *,
+    engine: EncodeEngine = "auto",
     bars: Bars = no_bars,
     say: Say = unsaid,
     warn: Say = unsaid,
@@ -149,6 +150,7 @@ def run_dedup(
         options: its files; those that override settings are in `rules` already.
         rules: the resolved settings.
         place: where vectors lie; what a stopped run left there is gone on from.
+        engine: what runs the packaged encoder.
         bars: opens a progress bar.
         say: told what a user may like to know.
         warn: told what a user must know.
@@ -157,7 +159,7 @@ def run_dedup(
         InputError, RowErrors: a file cannot be read, or holds what is no item, label or decision.
         Refusal: the encoder does not know the items' script, or too many pairs are close.
     """
-    done = _compare(options, rules, place, bars=bars, say=say, warn=warn)
+    done = _compare(options, rules, place, engine=engine, bars=bars, say=say, warn=warn)
     for row in done.result.unused_overrides:
         warn(f"override {row!r} names no item of this pool")
     done.result.write(options.output)
@@ -172,6 +174,7 @@ def run_explain(
     rules: DedupRules,
     place: Place,
     *,
+    engine: EncodeEngine = "auto",
     bars: Bars = no_bars,
     say: Say = unsaid,
     warn: Say = unsaid,
@@ -182,20 +185,29 @@ def run_explain(
         InputError: as run_dedup, or there is no such item.
         Refusal: as run_dedup.
     """
-    done = _compare(options, rules, place, bars=bars, say=say, warn=warn)
+    done = _compare(options, rules, place, engine=engine, bars=bars, say=say, warn=warn)
     told = explain_item(options.explain or "", done.corpus, done.result, done.result.rules)
     place.clear()
     return told
 
 
 def _compare(
-    options: DedupOptions, rules: DedupRules, place: Place, *, bars: Bars, say: Say, warn: Say
+    options: DedupOptions,
+    rules: DedupRules,
+    place: Place,
+    *,
+    engine: EncodeEngine,
+    bars: Bars,
+    say: Say,
+    warn: Say,
 ) -> DedupRun:
     decisions = read_typed(options.overrides, Override) if options.overrides else []
     if place.reuse.forced:
         place.clear()
     items = read_pool(options.pool)
-    encoder = loading.load_encoder(rules.encoder, rules) if options.near else None
+    if options.explain is not None:
+        check_item(options.explain, items)
+    encoder = loading.load_encoder(rules.encoder, rules, engine) if options.near else None
     with bars("encoding") as progress:
         corpus = read_corpus(
             items,
@@ -203,7 +215,7 @@ def _compare(
             rules,
             cache=_cache(options),
             files=place.folder,
-            memory=lambda dimension: place.room(len(items), dimension, rules),
+            memory=lambda dimension: place.room(len(items), dimension, rules, working_bytes(encoder)),
             on_progress=progress,
             reuse=place.reuse,
         )
@@ -221,7 +233,7 @@ def _compare(
     packages = [
         "numpy",
         *(["faiss-cpu"] if place.by_faiss(corpus.vectors, rules) else []),
-        *(["sentence-transformers"] if encoder else []),
+        *packages_of(encoder),
     ]
     return DedupRun(result, corpus, choice, tuple(packages), place.reuse)
 
@@ -232,6 +244,7 @@ def run_contamination(
     engine: EngineRules,
     reuse: Reuse,
     *,
+    encoding: EncodeEngine = "auto",
     bars: Bars = no_bars,
     say: Say = unsaid,
     warn: Say = unsaid,
@@ -243,6 +256,7 @@ def run_contamination(
         rules: the resolved settings.
         engine: memory that the corpora's questions may take.
         reuse: whether kept vectors may be used, and the count of those that were.
+        encoding: what runs the packaged encoder.
         bars: opens a progress bar.
         say: told what a user may like to know.
         warn: told what a user must know.
@@ -252,20 +266,20 @@ def run_contamination(
         Refusal: the encoder does not know the script of a side.
     """
     items = read_questions(options.pool)
-    encoder = loading.load_encoder(rules.encoder, rules) if options.near else None
-    room = spare_bytes(engine)
+    encoder = loading.load_encoder(rules.encoder, rules, encoding) if options.near else None
+    room = spare_bytes(engine) - working_bytes(encoder)
     corpora = {name: open_corpus(path, room) for name, path in name_corpora(options.against).items()}
     size = sum(corpus.size for corpus in corpora.values())
     if size > TOLD_BYTES:
         say(f"{size / 1e6:,.0f} MB to look through, about {size / BYTES_A_SECOND:,.0f} s of one core")
-    with bars("encoding") as encoding, bars("looking through") as looking:
+    with bars("encoding") as progress, bars("looking through") as looking:
         result = find_in_corpora(
             items,
             corpora,
             encoder,
             rules,
             cache=_cache(options),
-            on_progress=encoding,
+            on_progress=progress,
             on_bytes=looking,
             reuse=reuse,
         )
@@ -273,7 +287,7 @@ def run_contamination(
         warn(line)
     result.write(options.output)
     vast = max(result.corpora.values(), default=0) > rules.ivf_above
-    packages = ["numpy", *(["sentence-transformers", *(["faiss-cpu"] if vast else [])] if encoder else [])]
+    packages = ["numpy", *packages_of(encoder), *(["faiss-cpu"] if vast and encoder else [])]
     return ContaminationRun(result, len(items), tuple(packages), reuse)
 
 

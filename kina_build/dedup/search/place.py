@@ -41,15 +41,21 @@ class Place:
     folder: Path
     reuse: Reuse = field(default_factory=Reuse)
 
-    def room(self, items: int, dimension: int, rules: DedupRules) -> int:
+    def room(self, items: int, dimension: int, rules: DedupRules, working: int = 0) -> int:
         """Return how many bytes vectors may take here: none where Ray has parts to share out.
+
+        Args:
+            items: how many vectors there are.
+            dimension: their length.
+            rules: size of a block.
+            working: bytes that the encoder will take once it is loaded.
 
         Raises:
             ConfigError: not even two blocks fit; said now, and not after hours of encoding.
         """
         spread = self.engine.kind == "ray" and items > rules.block_rows
-        room = 0 if spread else spare_bytes(self.engine)
-        if items * bytes_a_row(dimension, rules) > room:
+        room = 0 if spread else spare_bytes(self.engine) - working
+        if items * bytes_a_row(dimension, rules) > room:  # the encoder is not there when they are compared
             workers = self.engine.workers or os.cpu_count() or 1
             rows_a_block(dimension, part_bytes(self.engine, workers), rules)
         return room
