@@ -62,7 +62,7 @@ def contamination(run: Run, options: ContaminationOptions) -> None:
     stage = run.start("contamination", options, show=show_contamination, params=shaping(options, rules))
     if stage.up_to_date():
         return
-    from kina_build.dedup.run import run_contamination
+    from kina_build.dedup.contamination.run import run_contamination
     from kina_build.encode.kept import Reuse
 
     reuse = Reuse(run.force)

@@ -82,9 +82,13 @@ class OnnxEncoder:
     def count_unknown(self, texts: Sequence[str]) -> tuple[int, int]:
         """Count (unknown tokens, all tokens)."""
         unknown = self.tokenizer.token_to_id(UNKNOWN)
-        found = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        rows = [one.ids for one in found]
+        rows = self.pieces(texts)
         return sum(row.count(unknown) for row in rows), sum(map(len, rows))
+
+    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the word pieces of each text, by number."""
+        found = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [one.ids for one in found]
 
     @cached_property
     def tokenizer(self) -> Any:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kina_build.config import DedupRules, EngineRules
 from kina_build.dedup.search.blocks import bytes_a_row, pairs_in_files, rows_a_block
+from kina_build.dedup.search.fast import KnownVectors
 from kina_build.dedup.search.scan import Pairs, pairs_above
 from kina_build.encode.kept import Reuse
 from kina_build.encode.vectorfiles import VectorFiles, VectorSet
@@ -74,7 +75,7 @@ class Place:
         Raises:
             ConfigError: it was asked for, but the vectors are not in memory.
         """
-        if vectors is None or rules.search == "exact":
+        if vectors is None or rules.search == "exact" or isinstance(vectors, KnownVectors):
             return False
         if not isinstance(vectors, VectorFiles):
             return rules.search == "faiss" or len(vectors) <= rules.faiss_up_to
@@ -88,7 +89,9 @@ class Place:
     @contextmanager
     def scanning(self, vectors: VectorSet | None, rules: DedupRules) -> Iterator[Scan]:
         """Open the engine and give the function that finds close pairs on it."""
-        if self.by_faiss(vectors, rules):
+        if isinstance(vectors, KnownVectors):
+            yield KnownVectors.pairs
+        elif self.by_faiss(vectors, rules):
             from kina_build.dedup.search.faiss import flat_pairs
 
             yield flat_pairs
