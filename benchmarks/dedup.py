@@ -90,7 +90,7 @@ def encode_texts() -> Vectors:
     from kina_build.encode.loading import load_encoder
     from kina_build.encode.texts import item_text
     from kina_build.encode.vectorcache import default_cache
-    from kina_build.items.intake import read_items
+    from kina_build.items.importing.files import read_items
 
     items = [item for file in sorted(DATA.glob("*.csv"))[:20] for item in read_items(file).items]
     if not items:

@@ -7,7 +7,7 @@ import pytest
 
 from kina_build.items.pool import write_pool
 from kina_build.support.anchors import write_anchors
-from kina_build.support.matrix import read_support
+from kina_build.support.npz import read_support
 
 
 @pytest.fixture
