@@ -16,7 +16,7 @@ import typer
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.errors import KinaError, UsageError
-from kina_build.selection.reading import figures_of
+from kina_build.selection.figures import figures_of
 
 BUNDLED = ("pool.csv", "anchors.csv", "reviewers.csv", "reviews.jsonl", "responses.jsonl")
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from kina_build.cli.command import Run
 from kina_build.errors import InputError, Refusal, UsageError
-from kina_build.selection.files import Files
 
 if TYPE_CHECKING:
     from kina_build.manifest import Manifest
     from kina_build.release.evidence import Chosen
+    from kina_build.selection.files import Files
     from kina_build.selection.records import Selection
 
 COPY = re.compile(r"#\d+$")
@@ -38,6 +38,7 @@ def find_files(selection: Path, folders: Sequence[Path]) -> Files | None:
     """
     from kina_build.release.sources import read_selection
     from kina_build.rows.source import is_stream
+    from kina_build.selection.files import Files
 
     document = read_selection(selection).document
     if document is None:

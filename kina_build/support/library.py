@@ -101,6 +101,5 @@ def items_of(pool: Pool) -> list[Item]:
     """
     if isinstance(pool, Path | str):
         return read_pool(Path(pool))
-    if isinstance(pool, Sequence):
-        return list(pool)
-    return list(pool.items)
+    found: Any = pool
+    return list(found if isinstance(found, Sequence) else found.items)
