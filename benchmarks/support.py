@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules, SupportRules
-from kina_build.dedup.embedding import embed
+from kina_build.encode.embedding import embed
 from kina_build.items.model import Item, Option
 from kina_build.jsonl import write_records
 from kina_build.progress import Progress, silent

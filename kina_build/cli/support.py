@@ -25,7 +25,7 @@ def support(run: Run, options: SupportOptions) -> None:
     output's folder.
     """
     from kina_build.cli.kept import open_log, tell_notes
-    from kina_build.dedup.reuse import Reuse
+    from kina_build.encode.kept import Reuse
     from kina_build.support.partition.files import holds_partitions
     from kina_build.support.scoring import draw_files, estimate_files, score_files
     from kina_build.support.setup import Setup

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules, SupportRules
-from kina_build.dedup.embedding import embed, load_encoder
-from kina_build.dedup.encoders import Encoder
-from kina_build.dedup.lexical import item_text
-from kina_build.dedup.reuse import Reuse
-from kina_build.dedup.vectorcache import default_cache
+from kina_build.encode.embedding import embed
+from kina_build.encode.encoders import Encoder
+from kina_build.encode.kept import Reuse
+from kina_build.encode.loading import load_encoder
+from kina_build.encode.texts import item_text
+from kina_build.encode.vectorcache import default_cache
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.support.anchors import Anchor, domain_of, in_scope, weigh_anchors
@@ -27,7 +28,7 @@ from kina_build.support.partition.pool import ITEM_BYTES, PartitionedPool, read_
 __all__ = ["Embed", "cosine_table", "item_text", "scale_cosines", "support_by_embedding"]
 
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
-"""Texts to L2-normalised rows, shape (texts, dimension): `dedup.embedding.embed` with its encoder."""
+"""Texts to L2-normalised rows, shape (texts, dimension): `encode.embedding.embed` with its encoder."""
 
 COSINE_DECIMALS = 4
 """The same text in another batch differs by 6e-7 in cosine (measured); rounding hides that."""

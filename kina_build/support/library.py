@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from kina_build.config import ChatRules, DedupRules, SupportRules
 from kina_build.items.model import Item
@@ -21,6 +21,7 @@ from kina_build.support.scoring import METHODS
 from kina_build.support.setup import Setup
 
 
+@runtime_checkable
 class HasItems(Protocol):
     """A pool as the room of items reads it."""
 
@@ -101,5 +102,4 @@ def items_of(pool: Pool) -> list[Item]:
     """
     if isinstance(pool, Path | str):
         return read_pool(Path(pool))
-    found: Any = pool
-    return list(found if isinstance(found, Sequence) else found.items)
+    return list(pool.items) if isinstance(pool, HasItems) else list(pool)

@@ -10,10 +10,10 @@ from typing import Any
 
 from kina_build.chat import ReplyLog
 from kina_build.config import ChatRules, DedupRules, EngineRules, SupportRules
-from kina_build.dedup.embedding import embed, unknown_rate
-from kina_build.dedup.encoders import Encoder
-from kina_build.dedup.reuse import Reuse
-from kina_build.dedup.vectorcache import default_cache
+from kina_build.encode.embedding import embed, unknown_rate
+from kina_build.encode.encoders import Encoder
+from kina_build.encode.kept import Reuse
+from kina_build.encode.vectorcache import default_cache
 from kina_build.errors import Refusal, UsageError
 from kina_build.progress import NOBODY, Progress, Teller
 from kina_build.rows.source import STREAM
@@ -154,7 +154,7 @@ class Outcome:
 
 def load_embedder(setup: Setup) -> tuple[Embed, str]:
     """Return texts-to-vectors, with the cache and a progress bar, and the encoder's revision."""
-    from kina_build.dedup.embedding import load_encoder
+    from kina_build.encode.loading import load_encoder
 
     encoder = load_encoder(setup.encoder, setup.dedup)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.config import SupportRules
-from kina_build.dedup.embedding import embed
+from kina_build.encode.embedding import embed
 from kina_build.errors import InputError, Refusal
 from kina_build.support.anchors import Anchor
 from kina_build.support.bank.choice import bank_weights, nearest

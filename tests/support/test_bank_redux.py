@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import rankdata
 
 from kina_build.config import SupportRules
-from kina_build.dedup.embedding import embed, load_encoder
+from kina_build.encode.embedding import embed
+from kina_build.encode.loading import load_encoder
 from kina_build.support.bank.calibrators import fit_calibrators
 from kina_build.support.bank.features import lay_cards, pair_features, split_domains
 from kina_build.support.bank.reference import support_by_bank

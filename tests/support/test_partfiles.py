@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kina_build.config import DedupRules, SupportRules
-from kina_build.dedup.embedding import embed
+from kina_build.encode.embedding import embed
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.jsonl import write_records

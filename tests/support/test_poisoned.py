@@ -13,11 +13,11 @@ import pytest
 
 from kina_build.chat import ChatReply, ReplyLog
 from kina_build.config import DedupRules
-from kina_build.dedup.blocks import pairs_in_files
-from kina_build.dedup.embedding import embed, embed_to_files
-from kina_build.dedup.reuse import Reuse
-from kina_build.dedup.vectorcache import TABLE
-from kina_build.dedup.vectorfiles import open_vectors, write_vectors
+from kina_build.dedup.search.blocks import pairs_in_files
+from kina_build.encode.embedding import embed, embed_to_files
+from kina_build.encode.kept import Reuse
+from kina_build.encode.vectorcache import TABLE
+from kina_build.encode.vectorfiles import open_vectors, write_vectors
 from kina_build.errors import KinaError
 from kina_build.support.matrix import build_matrix
 from kina_build.support.partition.files import digest_partition, make_partitions, work_folder, write_partition

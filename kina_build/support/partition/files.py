@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 from kina_build import __version__
-from kina_build.dedup.reuse import Reuse
+from kina_build.encode.kept import Reuse
 from kina_build.errors import InputError, UsageError
 from kina_build.folders import recover_folder, replace_folder
 from kina_build.jsonl import canonical, write_text

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kina_build.dedup.reuse import Reuse
+from kina_build.encode.kept import Reuse
 from kina_build.engine import open_engine
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
@@ -81,7 +81,7 @@ def _embed(
 ) -> tuple[_Made, dict[str, str]]:
 
     encoding = setup.dedup
-    from kina_build.dedup.embedding import load_encoder
+    from kina_build.encode.loading import load_encoder
 
     encoder = load_encoder(setup.encoder, encoding)
     an_item = embedding_item_bytes(encoder.dimension, len(anchors))

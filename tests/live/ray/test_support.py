@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kina_build.config import DedupRules, EngineRules, SupportRules
-from kina_build.dedup.embedding import load_encoder
+from kina_build.encode.loading import load_encoder
 from kina_build.engine import Engine, open_engine
 from kina_build.items.model import Item, Option
 from kina_build.items.pool import write_pool
