@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from kina_build.cli.check import collector_paused
 from kina_build.cli.command import Run, Stage, command
 from kina_build.cli.release_evidence import find_files
 from kina_build.cli.release_views import show_blocked, show_diff, show_export, show_verify
 from kina_build.options import Role, parameters, paths
+from kina_build.progress import collector_paused
 from kina_build.release.options import DiffOptions, ExportOptions, VerifyOptions
 
 if TYPE_CHECKING:
-    from kina_build.cli.selection_files import Files
+    from kina_build.selection.files import Files
 
 
 @collector_paused()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kina_build.cli.selection_files import Files
 from kina_build.errors import InputError, UsageError
+from kina_build.selection.files import ROLES, Files
 
 if TYPE_CHECKING:
     from kina_build.manifest import Manifest
@@ -48,10 +47,14 @@ def find_files(selection: Path, folders: Sequence[Path]) -> Files | None:
     names = [COPY.sub("", name) for name in manifest.inputs]
     found = iter([_find(name, [beside, *folders]) for name in names])
     slots: dict[str, Any] = {}
-    for slot, count in zip([one.name for one in fields(Files)], given, strict=False):
+    for slot, count in zip(ROLES, given, strict=False):
         paths = [path for _, path in zip(range(int(count)), found, strict=False)]
         slots[slot] = paths if slot in SEVERAL and paths else next(iter(paths), None)
-    slots |= {name: str(manifest.params[name]) for name in ("by", "domain_by") if name in manifest.params}
+    slots |= {
+        name: str(manifest.params[name])
+        for name in ("by", "domain_by", "eligible")
+        if name in manifest.params
+    }
     if slots.get("support") is None:
         raise UsageError(f"{selection}: its manifest names no support", hint=WAY_ON)
     return Files(**slots)

@@ -63,8 +63,8 @@ def _totals(ledger: Path) -> Payout:
     from collections import Counter
 
     from kina_build.report.artefacts import Payout, PayoutLine
-    from review.ledger import open_ledger
-    from review.money import format_amount
+    from kina_review.money import format_amount
+    from kina_review.pay.ledger import open_ledger
 
     amounts: Counter[str] = Counter()
     lines: Counter[str] = Counter()

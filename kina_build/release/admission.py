@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from kina_build.errors import InputError, Refusal
+from kina_build.items.importing.keycolumns import VERDICTS
 from kina_build.items.model import Item
-from kina_build.items.verdicts import VERDICTS
 from kina_build.release.record import Withheld
 from kina_build.release.splits import natural
 

@@ -26,8 +26,8 @@ from kina_build.release.versions import (
     parse_version,
     row_hash,
 )
-from kina_build.scoring.letters import EXTRACTOR_VERSION
 from kina_build.scoring.prompts import PROMPT_VERSION
+from kina_build.scoring.replies import EXTRACTOR_VERSION
 
 Rows = Mapping[str, Sequence[Row]]
 """Rows by split."""

@@ -20,7 +20,8 @@ from kina_build.release.record import ReleaseRecord
 from kina_build.report.find import FILES
 from kina_build.selection.reading import read_selection
 from kina_build.selection.records import Selection
-from kina_build.support.matrix import SupportMatrix, read_support
+from kina_build.support.matrix import SupportMatrix
+from kina_build.support.npz import read_support
 
 Record = TypeVar("Record", bound=BaseModel)
 

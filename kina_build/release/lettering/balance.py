@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kina_build.config import ItemRules
+from kina_build.items.checking.rule import Fault
 from kina_build.items.cues import add_tallies, measure_balance, tally
-from kina_build.items.findings import Fault
 from kina_build.items.model import LETTERS, Item, Option
 from kina_build.items.wordings import PINNED
 from kina_build.release.splits import TEST

@@ -96,7 +96,7 @@ def check_selection(name: str, document: Selection, read: Callable[[], Inputs]) 
     Raises:
         Refusal: it does not hold.
     """
-    from kina_build.selection.verify import verify
+    from kina_build.selection.verifier.verify import verify
 
     joined = next((part.domain for part in document.domains if len(part.sizes) > 1), None)
     if joined is not None:

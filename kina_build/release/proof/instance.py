@@ -110,7 +110,7 @@ def _gather_rows(chosen: Chosen, naming: Naming, *, full: bool) -> _Rows:
 
 
 def _rivals_of_must(inputs: Inputs) -> frozenset[str]:
-    from kina_build.selection.evidence import rivals_of
+    from kina_build.selection.verifier.evidence import rivals_of
 
     if not inputs.must:
         return frozenset()
