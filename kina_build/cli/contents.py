@@ -61,6 +61,7 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "rank": "Rank models with confidence sets of ranks",
         },
         "Look": {
+            "desk": "Look, search and decide in a browser",
             "report": "Write pages about everything in a folder",
             "config": "Print every setting, its value and meaning",
             "demo": "Run the whole flow on bundled questions, offline",

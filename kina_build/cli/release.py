@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from kina_build.cli.command import Run, Stage, command
-from kina_build.cli.release_evidence import find_files
 from kina_build.cli.release_views import show_blocked, show_diff, show_export, show_verify
 from kina_build.options import Role, parameters, paths
 from kina_build.progress import collector_paused
@@ -30,6 +29,7 @@ def export(run: Run, options: ExportOptions) -> None:
     from kina_build.release.export import describe, prepare_export
     from kina_build.release.folder import answers_file, check_target
     from kina_build.release.plan import read_request
+    from kina_build.release.proof.chosen import find_files
 
     check_target(options.output, overwrite=run.overwrite)
     derived = options.selection and options.evidence != "none"
