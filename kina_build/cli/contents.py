@@ -52,6 +52,7 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "export": "Write a release: splits, card, harness files",
             "verify": "Check a release against its own evidence",
             "diff": "Show what changed between two releases",
+            "publish": "Make a release ready for the hub, with a checklist",
         },
         "Models": {
             "run": "Ask a model every question; keep its replies",
