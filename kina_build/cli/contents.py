@@ -54,6 +54,7 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "export": "Write a release: splits, card, harness files",
             "verify": "Check a release against its own evidence",
             "diff": "Show what changed between two releases",
+            "publish": "Make a release ready for the hub, with a checklist",
         },
         "Models": {
             "run": "Ask a model every question; keep its replies",
@@ -63,6 +64,7 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "rank": "Rank models with confidence sets of ranks",
         },
         "Look": {
+            "desk": "Look, search and decide in a browser",
             "report": "Write pages about everything in a folder",
             "config": "Print every setting, its value and meaning",
             "demo": "Run the whole flow on bundled questions, offline",

@@ -21,7 +21,9 @@ Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.
 
 def decide(
     run: Run,
-    kind: Annotated[Literal["pair", "item", "key", "gate"], typer.Argument(help="What is decided on.")],
+    kind: Annotated[
+        Literal["pair", "item", "key", "finding", "gate"], typer.Argument(help="What is decided on.")
+    ],
     subject: Annotated[
         list[str],
         typer.Argument(metavar="SUBJECT... VERDICT", help="Ids of items or the gate, then what you decide."),
@@ -33,7 +35,8 @@ def decide(
 ) -> None:
     """Record what a person decided: a held pair, an item, a doubtful key, an exception for a gate.
 
-    pair: same, different. item: keep, drop, withdraw. key: right, wrong. gate: allow. The record is
+    pair: same, different. item: keep, drop, withdraw. key: right, wrong. finding (an item and a
+    rule): fine, mend. gate: allow. Of any kind: open, which takes back what you said. The record is
     added to decisions/KIND-WHO.jsonl with instant, reason and a hash of the texts; the next
     `kina build` follows it. Deciding again replaces what you said before.
     """

@@ -65,7 +65,7 @@ def leave_out(
     kept = {one.subject[0] for one in rulings.holding if one.kind == "item" and one.verdict == "keep"}
     copies = read_document(duplicates, Duplicates) if duplicates else None
     fallen = {
-        "broken": {} if findings is None else _broken(findings, kept),
+        "broken": {} if findings is None else _broken(findings, kept, _fine(rulings)),
         "decided": _ruled(rulings),
         "copies": {one.item_id: one.reason for one in copies.dropped} if copies else {},
         "held": {one.item_id: one.reason for one in copies.held} if copies else {},
@@ -87,7 +87,12 @@ def _count(ids: Sequence[str], fallen: Mapping[str, Mapping[str, str]]) -> LeftO
     return LeftOut(item_ids=gone, pool=len(ids), eligible=len(left), steps=tuple(steps))
 
 
-def _broken(path: Path, kept: set[str]) -> dict[str, str]:
+def _fine(rulings: Rulings) -> set[tuple[str, ...]]:
+    """Return the findings that a person called fine: item and rule."""
+    return {one.subject for one in rulings.holding if (one.kind, one.verdict) == ("finding", "fine")}
+
+
+def _broken(path: Path, kept: set[str], fine: set[tuple[str, ...]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in _records(path, Finding):
         if (
@@ -95,6 +100,7 @@ def _broken(path: Path, kept: set[str]) -> dict[str, str]:
             and one.severity == "error"
             and one.rule not in COPIES
             and one.item_id not in kept
+            and (one.item_id, one.rule) not in fine
         ):
             found.setdefault(one.item_id, f"{one.rule}: {one.message}")
     return found
