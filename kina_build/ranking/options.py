@@ -75,6 +75,16 @@ class RankOptions:
         help="Write each item's difficulty, discrimination and distractor.",
         role=Role.output,
     )
+    emit: Path | None = option(
+        None,
+        help="Also write one file a model for Every Eval Ever and, with --dataset, the Hub.",
+        role=Role.folder,
+        metavar="FOLDER",
+    )
+    organization: str | None = option(None, help="Who states the results, for --emit.")
+    as_of: str | None = option(None, help="Day of the statement, for --emit: YYYY-MM-DD.")
+    dataset: str | None = option(None, help="The data set's repository on the Hub, for --emit: ORG/NAME.")
+    dataset_task: str = option("default", help="Its task, as its eval.yaml names it, for --emit.")
     letters_of: Path | None = letters_of()
 
     def check(self) -> None:
