@@ -14,9 +14,9 @@ from kina_build.release.build import Release, build_release
 from kina_build.release.harness import ANSWER_PATTERN, harness_files
 from kina_build.release.plan import Request, plan_release
 from kina_build.release.record import Provenance
-from kina_build.scoring.replies import extract_letter
 from kina_build.scoring.prompts import build_prompt
 from kina_build.scoring.questions import from_release_row
+from kina_build.scoring.replies import extract_letter
 from tests.release.pools import make, spread
 
 
