@@ -16,7 +16,13 @@ TASKS = ("multiple-choice", "universe", "triples")
 class RunOptions:
     """Options of a model run."""
 
-    model: str = option(MISSING, help="Name the endpoint knows the model by.")
+    model: str | None = option(None, help="Name the endpoint knows the model by.")
+    models: Path | None = option(
+        None,
+        help="Instead: a table of models: model, and perhaps base_url, api_key_env, params (JSON), "
+        "prompt_price, completion_price.",
+        role=Role.input,
+    )
     output: Path = option(MISSING, "-o", help="responses.jsonl to write.", role=Role.output)
     release: Path | None = option(None, help="Folder of a release (`kina export`).", role=Role.input)
     items: Path | None = option(None, help="Items instead of a release: a pool.jsonl.", role=Role.input)
@@ -33,6 +39,15 @@ class RunOptions:
         role=Role.input,
     )
     split: str = option("test", help="Split of the release.")
+    template: Path | None = option(
+        None,
+        help="Jinja template of the prompt, in place of ours; it decides what is asked.",
+        role=Role.input,
+    )
+    system: Path | None = option(None, help="File with a system prompt.", role=Role.input)
+    shots: int | None = option(None, help="Solved questions of the release to show first.", min=1)
+    shots_from: str = option("dev", help="Split that they are taken from.")
+    direct: bool = option(False, "--direct", help="Ask for the answer alone, without reasoning.")
     base_url: str | None = option(None, help="Else OPENAI_BASE_URL.", role=Role.manner)
     samples: int | None = option(None, help="Replies per item.", min=1)
     temperature: float | None = setting(
@@ -69,10 +84,27 @@ class RunOptions:
             )
         if self.pairs is None and (self.examples or self.prompts):
             raise UsageError("--examples and --prompts belong to --pairs")
+        if (self.model is None) == (self.models is None):
+            raise UsageError("give one of --model and --models")
+        if self.pairs is not None and self.models is not None:
+            raise UsageError("--models does not go with --pairs", hint="write one file a model for kina link")
+        self._check_wording()
         if self.pairs is not None and self.samples not in (None, 1):
             raise UsageError(
                 f"--samples {self.samples}: a pair is asked once", hint="write one file a sample"
             )
+
+    def _check_wording(self) -> None:
+        worded = self.template or self.system or self.shots or self.direct
+        if worded and self.release is None and self.items is None:
+            raise UsageError(
+                "--template, --system, --shots and --direct belong to multiple-choice questions",
+                hint="--release or --items",
+            )
+        if self.shots is not None and self.release is None:
+            raise UsageError("--shots belongs to --release: examples come from another of its splits")
+        if self.shots is not None and self.shots_from == self.split:
+            raise UsageError(f"--shots-from {self.shots_from}: the questions of {self.split} are asked")
 
 
 @dataclass(frozen=True, kw_only=True)
