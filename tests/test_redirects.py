@@ -12,7 +12,7 @@ import pytest
 
 from kina_build.errors import ConfigError, InputError
 from kina_build.scoring.triples.wikidata import LiveClient
-from review.labelstudio import DeskServer, probe
+from kina_review.desk.labelstudio import DeskServer, probe
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from kina_build.cli.command import Run
 
 if TYPE_CHECKING:
     from kina_build.chat import ReplyLog
-    from kina_build.dedup.reuse import Reuse
+    from kina_build.encode.kept import Reuse
 
 
 def tell_notes(run: Run, reuse: Reuse) -> None:

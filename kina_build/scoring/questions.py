@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.folders import refuse_links
-from kina_build.items.intake import read_pool_or_import
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
+from kina_build.items.questions import read_pool_or_import
 from kina_build.jsonl import describe, iter_rows, read_records
 from kina_build.scoring.replies import labels
 
