@@ -47,7 +47,15 @@ def run(run: Run, options: RunOptions) -> None:
     for (one, inquiry), endpoint in zip(asked, whom, strict=True):
         with run.console.progress(f"asking {one.model}") as progress:
             answered.append(
-                carry_out(inquiry, one.model, endpoint, log, rules=one.rules, on_progress=progress)
+                carry_out(
+                    inquiry,
+                    one.model,
+                    endpoint,
+                    log,
+                    rules=one.rules,
+                    on_progress=progress,
+                    batch=options.batch,
+                )
             )
     answers = put_together(answered)
     answers.write(options.output)

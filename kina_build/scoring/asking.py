@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from kina_build.chat import ChatReply, Endpoint, Meter, ReplyLog, complete, cost_of, count_statuses
+from kina_build.chat.batchapi import complete_by_batch
 from kina_build.config import ChatRules, ScoringRules
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
@@ -201,14 +202,24 @@ def carry_out(
     *,
     rules: ChatRules = ChatRules(),
     on_progress: Progress = silent,
+    batch: bool = False,
 ) -> Answers:
     """Make the calls of a run that its log does not answer, and collect the rows.
 
+    Args:
+        inquiry: the calls.
+        model: whom they ask, for the report.
+        endpoint: where.
+        log: of replies.
+        rules: attempts, calls open at once, caps, prices.
+        on_progress: told of calls.
+        batch: make one batch of them, by the provider's Batch API.
+
     Raises:
-        InputError: the log cannot be written.
+        InputError: the log cannot be written, or the provider takes no batch.
     """
     meter = Meter()
-    replies = complete(
+    replies = (complete_by_batch if batch else complete)(
         [call.request for call in inquiry.calls],
         endpoint,
         log,

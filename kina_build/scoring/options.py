@@ -56,6 +56,9 @@ class RunOptions:
     max_tokens: int | None = setting("scoring.max_tokens", help="Tokens a reply may have.", min=1)
     param: tuple[str, ...] = option((), help="More of the call, NAME=JSON; repeatable.", role=Role.manner)
     shuffle: bool = option(False, help="Show each item's options in a seeded order of its own.")
+    batch: bool = option(
+        False, "--batch", help="By the provider's Batch API: cheaper, within a day.", role=Role.manner
+    )
     concurrency: int | None = setting("chat.concurrency", help="Calls open at once.", min=1)
     max_calls: int | None = setting("chat.max_calls", help="Stop after so many.", min=0)
     log: Path | None = option(None, help="Reply log; else beside the output.", role=Role.kept)
