@@ -89,6 +89,14 @@ def show_models(report: dict[str, Any], console: Console) -> None:
     columns = ["model", "AVG@k", "Pass@1", "macro", "chance", "answered", "items", "k"]
     console.table("accuracy (mean over items; macro: mean over disciplines)", columns, rows)
     _show_samples(report["models"], console)
+    if report.get("extractors"):
+        columns = ["rule", "model", "accuracy", "rank", "unread", "with random letters", "other than ours"]
+        table = [
+            [one["extractor"], one["model"], one["accuracy"], one["rank"], one["unread"], one["with_random"],
+             one["other_letters"]]
+            for one in report["extractors"]
+        ]  # fmt: skip
+        console.table("the same replies by every rule", columns, table)
     for level in ("discipline", "field", "subfield"):
         _show_level(report["models"], level, console)
     unread = [

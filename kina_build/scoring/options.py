@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from kina_build.errors import UsageError
 from kina_build.options import Role, argument, dry_run, letters_of, limit, option, seed, setting
@@ -132,6 +132,12 @@ class ScoreOptions:
     )
     allow_partial: bool = option(False, "--allow-partial", help="Give a score below the coverage floor too.")
     letters_of: Path | None = letters_of()
+    extractor: Literal[
+        "kina", "mmlu-pro", "mmlu-pro-any", "mmlu-pro-two", "simple-evals", "lm-eval", "inspect"
+    ] = option("kina", help="Rule that reads letters: ours, or a published one.")
+    all_extractors: bool = option(
+        False, "--all-extractors", help="Also show accuracy and rank under every rule."
+    )
     predictions: Path | None = option(None, help="Triples: predicted rows.", role=Role.input)
     gold: Path | None = option(None, help="Triples: gold rows.", role=Role.input)
     mode: str = option("lm-kbc-2023", help="Triples: lm-kbc-2023, lm-kbc-2024, strict, seed-recipe, ...")
@@ -156,6 +162,8 @@ class ScoreOptions:
         """
         if self.letters_of is not None and self.task != "multiple-choice":
             raise UsageError("--letters-of belongs to --task multiple-choice")
+        if (self.extractor != "kina" or self.all_extractors) and self.task != "multiple-choice":
+            raise UsageError("--extractor and --all-extractors belong to --task multiple-choice")
         others = self.questions or self.replies or self.judge or self.judge_log
         if self.stages and (self.task != "universe" or others):
             raise UsageError(
