@@ -8,3 +8,4 @@ from .objects import find_objects as find_objects
 from .records import ChatReply as ChatReply
 from .records import ChatRequest as ChatRequest
 from .records import cost_of as cost_of
+from .records import count_statuses as count_statuses
