@@ -12,7 +12,6 @@ from kina_build.config import ItemRules
 from kina_build.errors import InputError
 from kina_build.items.model import LETTERS, Item
 from kina_build.items.workers import count_processes
-from kina_build.jsonl import canonical, read_json, read_records
 from kina_build.manifest import digest
 from kina_build.release.build import count_split
 from kina_build.release.files.croissant import distribution_faults
