@@ -7,6 +7,7 @@ import pytest
 from kina_build.errors import InputError
 from kina_review.records import Finding, Flaw, Grade, Review
 from kina_review.rubric import CRITERION_NAMES, ReviewRules, best_score, weighted
+from kina_review.tournament.contest import combined_score, flaw_recall, grade_score
 from kina_review.tournament.decisions import (
     _round_order,
     decide_item,
@@ -14,7 +15,6 @@ from kina_review.tournament.decisions import (
     error_rates,
     form_opinion,
 )
-from kina_review.tournament.grading import combined_score, flaw_recall, grade_score
 from tests.review.stories import review, settled
 
 

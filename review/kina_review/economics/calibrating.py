@@ -19,7 +19,6 @@ from kina_review.economics.calibration import (
     normal_bars,
     normal_gaps,
     normal_pass_rates,
-    pilot_bars,
 )
 from kina_review.economics.gaps import (
     check_cells,
@@ -31,7 +30,7 @@ from kina_review.economics.gaps import (
     tie_rate,
 )
 from kina_review.economics.options import CalibrateOptions
-from kina_review.economics.pilot import PilotRow, extra_cost, split_pilot
+from kina_review.economics.pilot import PilotRow, extra_cost, pilot_bars, split_pilot
 from kina_review.money import format_amount, parse_amount
 from kina_review.rubric import ReviewRules
 

@@ -1,10 +1,10 @@
-"""A pilot in which efforts were assigned: its rows, its pairs, its halves, the cost of effort."""
+"""A pilot in which efforts were assigned: rows, pairs, halves, the cost of effort, and where its bar lies."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator
 
 from kina_build.errors import InputError, Refusal
+from kina_review.economics.calibration import DISCRETE_SHARE, _densities
 from kina_review.records import Id, Record, Score
 from kina_review.rubric import REVIEWS_PER_ITEM, ReviewRules
 from kina_review.words import read_word
@@ -90,3 +91,43 @@ def split_pilot(rows: Sequence[PilotRow], seed: int = 0) -> tuple[list[PilotRow]
 
 def _mean(values: Sequence[Fraction]) -> Fraction:
     return sum(values, Fraction(0)) / len(values)
+
+
+def pilot_bars(rows: Sequence[PilotRow]) -> dict[str, Decimal]:
+    """Return both candidates for the bar.
+
+    The crossing is the score at which P(high >= tau) - P(low >= tau) is largest: for two
+    efforts that bar gives the largest Delta p against every opponent. The mode of high
+    effort is the proposal of arXiv 2412.01139.
+
+    Raises:
+        Refusal: a pilot without one of the efforts.
+    """
+    high = [row.review_score for row in rows if row.effort == "H"]
+    low = [row.review_score for row in rows if row.effort == "L"]
+    if not high or not low:
+        raise Refusal("the pilot has reviews of one effort only: no bar can be chosen")
+    return {"crossing": _crossing(high, low), "mode": _mode(high)}
+
+
+def _crossing(high: Sequence[Decimal], low: Sequence[Decimal]) -> Decimal:
+    counts_high, counts_low = Counter(high), Counter(low)
+    above_high, above_low = 0, 0
+    best, best_gap = max(high), -1.0
+    for score in sorted(set(high) | set(low), reverse=True):
+        above_high += counts_high[score]
+        above_low += counts_low[score]
+        gap = above_high / len(high) - above_low / len(low)
+        if gap >= best_gap:  # of equal bars the lowest: it lets most honest work pass
+            best, best_gap = score, gap
+    return best
+
+
+def _mode(scores: Sequence[Decimal]) -> Decimal:
+    counts = Counter(scores)
+    if len(counts) <= DISCRETE_SHARE * len(scores) or len(counts) == 1:
+        most = max(counts.values())
+        return min(score for score, count in counts.items() if count == most)
+    ordered = sorted(counts)
+    densities = _densities([float(score) for score in scores], [float(score) for score in ordered])
+    return ordered[densities.index(max(densities))]

@@ -22,9 +22,8 @@ from kina_review.records import (
     SetAside,
 )
 from kina_review.rubric import REVIEWS_PER_ITEM, ReviewRules
-from kina_review.tournament.contest import Outcome, compare_audited, print_score
+from kina_review.tournament.contest import Outcome, average_grades, compare_audited, print_score, score_of
 from kina_review.tournament.evidence import Evidence, gather
-from kina_review.tournament.grading import average_grades, score_of
 from kina_review.tournament.payrules import check_rules, rule_at
 from kina_review.tournament.screening import Desk, check_reviews, screen
 
