@@ -30,6 +30,19 @@ TOP_RATING = 4
 """Ratings and grades run from 0 to this on every criterion (paper, App. C)."""
 
 
+RESAMPLES = 1000
+"""Bootstrap samples of items behind an interval."""
+SHINGLE_WORDS = 3
+"""Words of the runs that two rationales are compared by."""
+LEAST_SEED_LENGTH = 16
+"""Characters below which a seed could be guessed from its commitment."""
+SAME_WRITE_S = 2.0
+"""Seconds between the two time stamps of an annotation that was written only once."""
+REPLY_ROUNDS = 200
+"""Best-reply steps after which the rate of high effort is taken as it stands."""
+DISCRETE_SHARE = 0.5
+"""Scores count as a scale of steps when distinct values are at most this share of them."""
+
 LEVELS = ("absent", "weak", "fair", "good", "full")
 """What a rating of 0, 1, 2, 3 and 4 is called on every criterion."""
 

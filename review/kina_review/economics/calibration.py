@@ -7,9 +7,8 @@ T = max(opponent's score, tau); alpha_uv = P(max score >= tau) (paper, section 3
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import stdev
 
 from kina_build.errors import InputError
 
@@ -118,13 +117,3 @@ def _check(scores: NormalScores) -> None:
         raise InputError(f"the spread of scores must be positive, not {scores.sd:g}")
     if not (math.isfinite(scores.low_mean) and math.isfinite(scores.high_mean)) or math.isnan(scores.bar):
         raise InputError("the means of scores must be finite numbers, and the bar a number")
-
-
-DISCRETE_SHARE = 0.5
-"""Scores count as a scale of steps when distinct values are at most this share of them."""
-
-
-def _densities(scores: Sequence[float], at: Sequence[float]) -> list[float]:
-    """Estimate a density up to a factor: Gaussian kernels, Silverman's rule of thumb."""
-    width = 1.06 * stdev(scores) * len(scores) ** -0.2
-    return [sum(math.exp(-(((x - score) / width) ** 2) / 2) for score in scores) for x in at]

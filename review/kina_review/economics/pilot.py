@@ -8,14 +8,14 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from statistics import stdev
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
 from kina_build.errors import InputError, Refusal
-from kina_review.economics.calibration import DISCRETE_SHARE, _densities
 from kina_review.records import Id, Record, Score
-from kina_review.rubric import REVIEWS_PER_ITEM, ReviewRules
+from kina_review.rubric import DISCRETE_SHARE, REVIEWS_PER_ITEM, ReviewRules
 from kina_review.words import read_word
 
 Effort = Literal["H", "L"]
@@ -131,3 +131,9 @@ def _mode(scores: Sequence[Decimal]) -> Decimal:
     ordered = sorted(counts)
     densities = _densities([float(score) for score in scores], [float(score) for score in ordered])
     return ordered[densities.index(max(densities))]
+
+
+def _densities(scores: Sequence[float], at: Sequence[float]) -> list[float]:
+    """Estimate a density up to a factor: Gaussian kernels, Silverman's rule of thumb."""
+    width = 1.06 * stdev(scores) * len(scores) ** -0.2
+    return [sum(math.exp(-(((x - score) / width) ** 2) / 2) for score in scores) for x in at]
