@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import kina_build
-from kina_build.items.intake import read_items
+from kina_build.items.importing.files import read_items
 from kina_build.jsonl import write_records
 from kina_build.scoring.prompts import build_prompt, prompt_digest
 from kina_build.scoring.questions import from_item

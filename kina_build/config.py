@@ -396,6 +396,8 @@ class Settings(Section):
     ranking: RankingRules = RankingRules()
     review: dict[str, Any] = Field(default_factory=dict)
     """Table [review], checked by review/kina_review/rubric.py."""
+    project: dict[str, Any] = Field(default_factory=dict)
+    """Table [project], checked by project/table.py."""
 
 
 def find_config(start: Path) -> Path | None:

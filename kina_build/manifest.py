@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
 from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -21,6 +23,8 @@ from kina_build.rows.source import STREAM, Digest, digest_of, forget, is_stream
 
 PIPE = "(pipe)"
 """Name of any pipe: the system's own changes from run to run."""
+SHOWN_CHARACTERS = 60
+"""Of a parameter's value, in a reason."""
 
 
 class Manifest(BaseModel):
@@ -56,19 +60,34 @@ class Job:
 
     def current(self) -> Manifest | None:
         """Return the manifest of an earlier run that this run would only repeat."""
+        return self.look()[0]
+
+    def look(self) -> tuple[Manifest | None, str]:
+        """Return what `current` returns and, where that is nothing, the first reason in a few words."""
         if not self.repeatable or not sidecar(self.outputs[0]).exists():
-            return None
+            return None, "never built"
         try:
             past = read_document(sidecar(self.outputs[0]), Manifest)
-            same = (
-                (past.command, past.version) == (self.command, __version__)
-                and canonical(past.params) == canonical(dict(self.params))
-                and past.inputs == digests(self.inputs)
-                and past.outputs == digests(self.outputs)
-            )
-        except InputError:  # a missing output or a damaged manifest: not up to date
-            return None
-        return past if same else None
+            reason = self._first_change(past)
+        except InputError as error:  # a missing file or a damaged manifest: not up to date
+            return None, error.lines[0]
+        return (None, reason) if reason else (past, "")
+
+    def _first_change(self, past: Manifest) -> str:
+        """Name the first thing in which this run differs from an earlier one; empty where nothing does.
+
+        Raises:
+            InputError: an input or output is missing.
+        """
+        if past.command != self.command:
+            return f"{self.outputs[0].name} was made by kina {past.command}"
+        if past.version != __version__:
+            return f"made by kina-build {past.version}, this is {__version__}"
+        return (
+            _changed_param(past.params, _as_kept(self.params))
+            or _changed_file("input", past.inputs, digests(self.inputs))
+            or _changed_file("output", past.outputs, digests(self.outputs))
+        )
 
     def record(
         self,
@@ -121,6 +140,61 @@ class Job:
     def repeatable(self) -> bool:
         """Tell whether a later run can be compared with this one: what went to standard output is gone."""
         return bool(self.outputs) and STREAM not in self.outputs
+
+
+class Probed(BaseException):
+    """End a command that was only asked what it would do: it carries the job that it would run.
+
+    It is no Exception: nothing that mends or explains failures on the way must catch it.
+    """
+
+    def __init__(self, job: Job) -> None:
+        """Take the job."""
+        super().__init__(job.command)
+        self.job = job
+
+
+probing: ContextVar[bool] = ContextVar("probing", default=False)
+"""Whether commands stop with Probed at the point where their job is known, before any work."""
+
+
+def _as_kept(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters as a manifest gives them back: JSON knows no tuples."""
+    kept: dict[str, Any] = json.loads(canonical(dict(params)))
+    return kept
+
+
+def _changed_param(past: Any, now: Any, name: str = "") -> str:
+    """Name the first parameter, dotted, that differs; empty where none does."""
+    if isinstance(past, dict) and isinstance(now, dict):
+        keys = [*past, *(key for key in now if key not in past)]
+        inner = (
+            _changed_param(past.get(key), now.get(key), f"{name}.{key}" if name else key)
+            if (key in past) == (key in now)
+            else f"{name}.{key}".lstrip(".") + (" is new" if key in now else " is gone")
+            for key in keys
+        )
+        return next(filter(None, inner), "")
+    if canonical(past) == canonical(now):
+        return ""
+    return f"{name}: {_short(past)} became {_short(now)}"
+
+
+def _short(value: Any) -> str:
+    text = canonical(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 3]}..."
+
+
+def _changed_file(role: str, past: Mapping[str, Digest], now: Mapping[str, Digest]) -> str:
+    """Name the first file that changed, is new or is gone; empty where all are the same."""
+    for name in [*past, *(name for name in now if name not in past)]:
+        if name not in now:
+            return f"{role} {name} is gone"
+        if name not in past:
+            return f"{role} {name} is new"
+        if past[name] != now[name]:
+            return f"{role} {name} changed"
+    return ""
 
 
 def sidecar(output: Path) -> Path:

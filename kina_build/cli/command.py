@@ -19,6 +19,7 @@ from typer.models import ArgumentInfo
 
 from kina_build.cli import options
 from kina_build.cli.console import Console
+from kina_build.cli.project_line import project_command
 from kina_build.errors import KinaError, UsageError
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ COMMON = {
     "force": (options.Force, False),
     "overwrite": (options.Overwrite, False),
 }
+
+WRITING = ("force", "overwrite")
+"""Common options of commands that write something."""
 
 
 @dataclass(frozen=True)
@@ -167,11 +171,13 @@ class Run:
         """
         from kina_build.claims import expect
         from kina_build.cli.outputs import check_places
-        from kina_build.manifest import Job
+        from kina_build.manifest import Job, Probed, probing
 
         job = Job(command, inputs, outputs, params or {})
         settings = [self.config] if self.config else []
         check_places(job, folders=folders, kept=[*kept, *settings], overwrite=self.overwrite, is_ours=is_ours)
+        if probing.get():
+            raise Probed(job)
         expect(job.files)
         return Stage(self, job, show)
 
@@ -252,14 +258,15 @@ def command(
         declared = _declared(kind) if kind else _parameters(function)
         own = [_take_all(parameter) for parameter in declared]
         single = {p.name for p in declared if _names_one_file(p)}
+        shared = {key: one for key, one in COMMON.items() if key not in WRITING or _writes(kind)}
         common = [
             inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-            for key, (annotation, default) in COMMON.items()
+            for key, (annotation, default) in shared.items()
         ]
 
         @functools.wraps(function)
         def call(**arguments: Any) -> None:
-            given = {key: arguments.pop(key) for key in COMMON}
+            given = {key: arguments.pop(key, default) for key, (_, default) in COMMON.items()}
             console = Console(json=given["json"], quiet=given["quiet"], verbose=given["verbose"])
             run = Run(console, given["config"], given["force"], given["overwrite"])
             with_errors_shown(console, lambda: _call(function, run, arguments, single, kind))
@@ -268,7 +275,7 @@ def command(
         call.__signature__ = inspect.Signature([*keyword, *common])  # type: ignore[attr-defined]
         call.__annotations__ = {p.name: p.annotation for p in (*keyword, *common)}
         help_text = inspect.cleandoc(function.__doc__ or "") + f"\n\nExample: `{example}`"
-        app.command(name, help=help_text)(call)
+        app.command(name, help=help_text, cls=project_command(declared))(call)
         return function
 
     return register
@@ -310,6 +317,13 @@ def _options_of(function: Callable[..., None]) -> type | None:
     own = _parameters(function)
     kind = own[0].annotation if len(own) == 1 else None
     return kind if isinstance(kind, type) and is_dataclass(kind) else None
+
+
+def _writes(kind: type | None) -> bool:
+    """Tell whether a command can write files; one without declared Options may."""
+    from kina_build.options import Role, specs
+
+    return kind is None or any(spec.role in (Role.output, Role.folder) for _, _, spec in specs(kind))
 
 
 def _declared(kind: type) -> list[inspect.Parameter]:

@@ -32,8 +32,10 @@ class Console:
         if not self.quiet:
             print(on_terminal(message), file=sys.stderr)
 
-    def refuse(self, usage: str) -> None:
-        """Print what typer says of a command line that it cannot read (stderr)."""
+    def refuse(self, usage: str, exit_code: int = 2) -> None:
+        """Print what typer says of a command line that it cannot read, as `error` does."""
+        if self.json:
+            self._error_object([usage.strip().split("\n")[-1].removeprefix("Error: ")], "", exit_code)
         sys.stderr.write(on_terminal_lines(usage))
 
     def warn(self, message: str) -> None:
@@ -41,11 +43,16 @@ class Console:
         print(f"warning: {on_terminal(message)}", file=sys.stderr)
 
     def error(self, error: KinaError) -> None:
-        """Print an expected failure and its hint (stderr)."""
+        """Print an expected failure and its hint (stderr); with --json an object of it too (stdout)."""
+        if self.json:
+            self._error_object(error.lines, error.hint, error.exit_code)
         shown = "\n".join(map(on_terminal, error.lines))
         print(f"error: {shown}", file=sys.stderr)
         if error.hint:
             print(f"hint: {on_terminal(error.hint)}", file=sys.stderr)
+
+    def _error_object(self, lines: Sequence[str], hint: str, exit_code: int) -> None:
+        self.document({"error": {"lines": list(lines), "hint": hint, "exit_code": exit_code}})
 
     def document(self, value: Mapping[str, Any]) -> None:
         """Print the one JSON document of a run (stdout)."""

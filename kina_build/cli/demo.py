@@ -1,36 +1,25 @@
-"""kina demo: the whole flow on the bundled questions, offline."""
+"""kina demo: the whole flow on the bundled questions, offline: a project, and `kina build` in it."""
 
 from __future__ import annotations
 
 import contextlib
-import io
-import json
-import shlex
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
+from kina_build.cli.project import walk_through
+from kina_build.cli.project_views import show_rest
 from kina_build.errors import KinaError, UsageError
-from kina_build.selection.figures import figures_of
+from kina_build.selection.reading import figures_of
 
-BUNDLED = ("pool.csv", "anchors.csv", "reviewers.csv", "reviews.jsonl", "responses.jsonl")
+if TYPE_CHECKING:
+    from kina_build.project.status import ProjectStatus
 
-
-@dataclass(frozen=True)
-class Step:
-    """One command of the flow, the file it makes, and its outcome in a sentence."""
-
-    line: str
-    """As a user types it after `kina`."""
-    makes: str
-    tell: Callable[[Mapping[str, Any]], str]
-    finds_fault: bool = False
-    """The data is planted so that this command says no: exit code 1 is right."""
+BUNDLED = ("kina.toml", "pool.csv", "anchors.csv", "reviewers.csv", "reviews.jsonl", "responses.jsonl")
 
 
 def _tell_release(report: Mapping[str, Any]) -> str:
@@ -43,88 +32,50 @@ def _tell_release(report: Mapping[str, Any]) -> str:
     )
 
 
-STEPS = (
-    Step(
-        "import pool.csv -o pool.jsonl",
-        "pool.jsonl",
-        lambda r: f"{r['items']} questions, {len(r['rejects'])} rejects",
-    ),
-    Step(
-        "check pool.jsonl --profile generic -o findings.jsonl",
+Tell = Callable[[Mapping[str, Any]], str]
+STORY: Mapping[str, tuple[str, Tell]] = {
+    "import": ("pool.jsonl", lambda r: f"{r['items']} questions, {len(r['rejects'])} rejects"),
+    "check": (
         "findings.jsonl",
         lambda r: f"{len(r['findings'])} findings, a planted key conflict among them",
-        finds_fault=True,
     ),
-    Step(
-        "dedup pool.jsonl -o duplicates.json",
+    "dedup": (
         "duplicates.json",
         lambda r: f"{r['dropped']} copies dropped, {r['held']} items held over a disputed key",
     ),
-    Step(
-        "triage responses.jsonl --pool pool.jsonl -o triage.jsonl",
+    "triage": (
         "triage.jsonl",
         lambda r: f"{r['flagged'].get('agreed_rival', 0)} keys that the models contradict, to be checked",
     ),
-    Step(
-        "anchors anchors.csv -o anchors.jsonl",
-        "anchors.jsonl",
-        lambda r: f"{r['anchors']} expert anchors, weighed",
+    "anchors": ("anchors.jsonl", lambda r: f"{r['anchors']} expert anchors, weighed"),
+    "support": ("support.npz", lambda r: f"{r['items']} items scored on {r['anchors']} anchors"),
+    "assign": (
+        "assignments.jsonl",
+        lambda r: f"{r['assignments']} blind assignments, at most {max(r['loads'].values())} a reviewer",
     ),
-    Step(
-        "support pool.jsonl --anchors anchors.jsonl -o support.npz",
-        "support.npz",
-        lambda r: f"{r['items']} items scored on {r['anchors']} anchors",
+    "settle": (
+        "ledger.db",
+        lambda r: f"{r['totals']['total_minor'] / 100:.2f} USD due for {len(r['awards'])} reviews",
     ),
-    Step(
-        "budget pool.jsonl --total 36 -o budget.jsonl",
-        "budget.jsonl",
-        lambda r: "36 items shared over 3 fields",
-    ),
-    Step(
-        "select --support support.npz --anchors anchors.jsonl -k 36 --strata pool.jsonl --quota budget.jsonl"
-        " --conflicts duplicates.json --exclude duplicates.json -o selection.json",
+    "leave-out": ("left-out.json", lambda r: f"{r['eligible']} of {r['pool']} items may be selected"),
+    "budget": ("budget.jsonl", lambda r: f"{r['total']} items shared over {len(r['k'])} fields"),
+    "select": (
         "selection.json",
         lambda r: (
             f"{len(r['item_ids'])} items, objective {r['objective']:.3f}, "
             f"at least {figures_of(r).share} of the optimum"
         ),
     ),
-    Step(
-        "certify selection.json --support support.npz --anchors anchors.jsonl --strata pool.jsonl"
-        " --quota budget.jsonl --conflicts duplicates.json --exclude duplicates.json",
-        "",
-        lambda r: "the certificate holds",
-    ),
-    Step(
-        "review assign pool.jsonl --reviewers reviewers.csv --open-cap 0 -o assignments.jsonl",
-        "assignments.jsonl",
-        lambda r: f"{r['assignments']} blind assignments, at most {max(r['loads'].values())} a reviewer",
-    ),
-    Step(
-        "review settle --reviews reviews.jsonl --base 2.00 --bonus 5.00 --currency USD --bar 14 --tie split"
-        " --seed 42 --ledger ledger.db --decisions decisions.jsonl --contests contests.jsonl",
-        "ledger.db",
-        lambda r: f"{r['totals']['total_minor'] / 100:.2f} USD due for {len(r['awards'])} reviews",
-    ),
-    Step(
-        "export pool.jsonl --selection selection.json --decisions decisions.jsonl"
-        " --duplicates duplicates.json --allow selection_reduced='review withdrew them' -o release",
-        "release/",
-        _tell_release,
-    ),
-    Step(
-        # the replies were given to the pool's letters; an exported split has letters of its own
-        "score --task multiple-choice --items pool.jsonl --responses responses.jsonl -o scores.jsonl",
-        "scores.jsonl",
-        lambda r: f"{len(r['models'])} models scored on the pool",
-    ),
-    Step(
-        "rank --scores scores.jsonl --only release/test.jsonl -o leaderboard.json",
+    "certify": ("certificate.json", lambda r: "the certificate holds"),
+    "export": ("release/", _tell_release),
+    "score": ("scores.jsonl", lambda r: f"{len(r['models'])} models scored on the pool"),
+    "rank": (
         "leaderboard.json",
         lambda r: f"{len(r['standings'])} models in {max(s['tier'] for s in r['standings'])} tiers",
     ),
-    Step("report . -o report", "report/index.html", lambda r: "open it in a browser"),
-)
+    "report": ("report/index.html", lambda r: "open it in a browser"),
+}
+"""Stage to the file it makes, and its outcome in a sentence."""
 
 
 def demo(
@@ -137,15 +88,35 @@ def demo(
 
     118 questions of three fields (two copies of some, one wrong key, one disputed key are
     planted), 40 anchors, 12 reviewers with two reviews an item, replies of 5 made-up models.
+    Their kina.toml makes them a project; `kina build` does the rest.
     """
+    from kina_build.cli.project_views import describe_status
+
     _unpack(into, overwrite=run.overwrite)
-    rows = []
     with contextlib.chdir(into):
-        for step in STEPS:
-            run.console.say(f"$ kina {step.line}")
-            rows.append([step.makes, step.tell(_run(step, run))])
-    report = {"folder": into.name, "made": [{"file": f, "holds": h} for f, h in rows if f]}
-    run.report(report, _show)
+        status = walk_through(run, Path("kina.toml"))
+        made = [{"file": file, "holds": holds} for file, holds in _story(status)]
+    stopped = next((one for one in status.stages if one.stops), None)
+    if stopped is not None:
+        raise KinaError(f"`{stopped.line}`: {stopped.reason}")
+    rest = describe_status(status, "demo")
+    shown = {"folder": into.name, "made": made} | {
+        key: rest[key] for key in ("stages", "decisions", "funnel", "next")
+    }
+    run.report(shown | {"reviewed": True}, _show)
+
+
+def _story(status: ProjectStatus) -> list[tuple[str, str]]:
+    """Tell what each stage made, by the document beside it."""
+    from kina_build.jsonl import read_document
+    from kina_build.manifest import Manifest, sidecar
+
+    rows = []
+    for one in status.stages:
+        if one.stage in STORY and sidecar(Path(one.artefact)).exists():
+            file, tell = STORY[one.stage]
+            rows.append((file, tell(read_document(sidecar(Path(one.artefact)), Manifest).report)))
+    return rows
 
 
 def _unpack(into: Path, *, overwrite: bool) -> None:
@@ -176,34 +147,13 @@ def _put(path: Path, data: bytes, *, overwrite: bool) -> None:
         out.write(data)
 
 
-def _run(step: Step, run: Run) -> dict[str, Any]:
-    """Run one command in this process and return the document it prints."""
-    from kina_build.cli.main import app
-
-    out, err = io.StringIO(), io.StringIO()
-    more = ["--json", *(["--overwrite"] if run.overwrite else [])]
-    with contextlib.redirect_stdout(out), _stderr_kept(err, run.console.verbose):
-        code = app([*shlex.split(step.line), *more], standalone_mode=False) or 0
-    if code != (1 if step.finds_fault else 0):
-        raise KinaError(f"`kina {step.line}` ended with exit code {code}\n{err.getvalue()}".rstrip())
-    return dict(json.loads(out.getvalue()))
-
-
-@contextlib.contextmanager
-def _stderr_kept(kept: io.StringIO, verbose: bool) -> Iterator[None]:
-    if verbose:
-        yield
-        return
-    with contextlib.redirect_stderr(kept):
-        yield
-
-
 def _show(report: dict[str, Any], console: Console) -> None:
     console.table(
         f"made in {report['folder']}/",
         ["file", "what it holds"],
         [[m["file"], m["holds"]] for m in report["made"]],
     )
+    show_rest(report, console)
 
 
 def register(app: typer.Typer) -> None:

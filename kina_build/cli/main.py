@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from kina_build import __version__
 from kina_build.cli import (
@@ -16,6 +14,7 @@ from kina_build.cli import (
     dedup,
     demo,
     items,
+    project,
     ranking,
     release,
     report,
@@ -24,50 +23,21 @@ from kina_build.cli import (
     selection,
     supervised,
     support,
-    topup,
     triage,
 )
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
-
-
-class Commands(TyperGroup):
-    """The commands, whose usage errors pass the same filter as all else: they repeat the command line."""
-
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> Any:
-        """Run a command line and leave with its exit code."""
-        try:
-            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
-        except Exception as error:
-            show = getattr(error, "show", None)  # typer's own errors have it, and no public base
-            if show is None or not standalone_mode:
-                raise
-            usage = io.StringIO()
-            show(file=usage)
-            Console().refuse(usage.getvalue())
-            code = getattr(error, "exit_code", 2)
-        if standalone_mode:
-            sys.exit(code)
-        return code
-
+from kina_build.cli.contents import Contents, help_width
 
 app = typer.Typer(
     name="kina",
-    cls=Commands,
+    cls=Contents,
     help="Build, certify, review, release and score knowledge benchmarks.",
     no_args_is_help=True,
     rich_markup_mode=None,  # importing rich costs more than all the rest of kina --help
-    add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": help_width()},
+    epilog="`kina help COMMAND` says all about one. `kina demo` shows the whole flow in a minute.",
 )
 
 
@@ -80,7 +50,8 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def kina(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     """Build, certify, review, release and score knowledge benchmarks."""
@@ -95,7 +66,7 @@ def config(run: Run) -> None:
     rules = rules_of(run.settings)
 
     def show(report: dict[str, Any], console: Console) -> None:
-        known = [row for row in explain(run.settings) if row[0] != "review"]
+        known = [row for row in explain(run.settings) if row[0] not in ("review", "project")]
         rows = [[key, str(value), meaning] for key, value, meaning in known + explain(rules, "review.")]
         console.table("settings", ["key", "value", "meaning"], rows)
 
@@ -103,6 +74,7 @@ def config(run: Run) -> None:
 
 
 GROUPS = (
+    project,
     demo,
     items,
     triage,
@@ -110,7 +82,6 @@ GROUPS = (
     anchors,
     support,
     selection,
-    topup,
     review,
     release,
     scoring,
@@ -121,6 +92,8 @@ GROUPS = (
 
 for group in GROUPS:
     group.register(app)
+for info in app.registered_groups:
+    info.cls = Contents
 
 
 def run() -> None:
@@ -129,7 +102,7 @@ def run() -> None:
         if isinstance(stream, io.TextIOWrapper):  # what its encoding lacks is shown as an escape
             stream.reconfigure(errors="backslashreplace")
     supervised.command_line = sys.argv[1:]
-    app()
+    app(prog_name="kina")
 
 
 if __name__ == "__main__":

@@ -200,7 +200,8 @@ def rules_of(settings: Settings) -> ReviewRules:
     Raises:
         ConfigError: an unknown key or a bad value.
     """
-    return check_section(ReviewPage, {"review": settings.review}, CONFIG_NAME).review
+    numbers = {key: value for key, value in settings.review.items() if key != "batch"}  # the project's
+    return check_section(ReviewPage, {"review": numbers}, CONFIG_NAME).review
 
 
 def best_score(rules: ReviewRules = ReviewRules()) -> Decimal:

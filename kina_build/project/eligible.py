@@ -1,0 +1,123 @@
+"""Which items of a pool selection may not take, and at which step each fell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from kina_build.dedup.records import Duplicates
+from kina_build.items.checking.rule import POOL, Finding
+from kina_build.items.pool import read_pool
+from kina_build.jsonl import read_document, read_records
+from kina_build.project.decisions import Rulings
+from kina_review.records import Decision
+
+Record = TypeVar("Record", bound=BaseModel)
+
+COPIES = frozenset({"item_repeated", "keys_conflict"})
+"""Rules of `kina check` about several items: dedup says which of them stays."""
+ACCEPTED = "accept"
+STEPS = ("broken", "copies", "held", "decided", "not accepted")
+"""The order in which items fall; an item counts where it falls first."""
+
+
+class Step(BaseModel):
+    """The items that fell at one step."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    step: str
+    items: dict[str, str]
+    """Item to the reason."""
+
+
+class LeftOut(BaseModel):
+    """left-out.json: the items that may not be selected."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    item_ids: tuple[str, ...]
+    """As `kina select --exclude` reads them."""
+    pool: int
+    eligible: int
+    steps: tuple[Step, ...]
+
+
+def leave_out(
+    pool: Path, *, findings: Path | None, duplicates: Path | None, reviewed: Path | None, rulings: Rulings
+) -> LeftOut:
+    """List the items that selection may not take, with the step at which each fell.
+
+    Args:
+        pool: the items.
+        findings: of `kina check`; items with an error are broken, unless a person keeps them.
+        duplicates: of `kina dedup`; copies are dropped, items with a disputed key are held.
+        reviewed: the reviewers' decisions; None: nothing is reviewed, every item is eligible.
+        rulings: what people decided, those that hold on the pool's texts.
+
+    Raises:
+        InputError: a file that cannot be read.
+    """
+    ids = [item.item_id for item in read_pool(pool)]
+    kept = {one.subject[0] for one in rulings.holding if one.kind == "item" and one.verdict == "keep"}
+    copies = read_document(duplicates, Duplicates) if duplicates else None
+    fallen = {
+        "broken": {} if findings is None else _broken(findings, kept),
+        "decided": _ruled(rulings),
+        "copies": {one.item_id: one.reason for one in copies.dropped} if copies else {},
+        "held": {one.item_id: one.reason for one in copies.held} if copies else {},
+        "not accepted": {} if reviewed is None else _refused(reviewed, ids),
+    }
+    # what a person decided is told as such, also where dedup carried it out
+    fallen["copies"] = {item: why for item, why in fallen["copies"].items() if item not in fallen["decided"]}
+    return _count(ids, fallen)
+
+
+def _count(ids: Sequence[str], fallen: Mapping[str, Mapping[str, str]]) -> LeftOut:
+    left = set(ids)
+    steps = []
+    for name in STEPS:
+        here = {item: why for item, why in sorted(fallen[name].items()) if item in left}
+        left.difference_update(here)
+        steps.append(Step(step=name, items=here))
+    gone = tuple(sorted(item for step in steps for item in step.items))
+    return LeftOut(item_ids=gone, pool=len(ids), eligible=len(left), steps=tuple(steps))
+
+
+def _broken(path: Path, kept: set[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in _records(path, Finding):
+        if (
+            one.item_id != POOL
+            and one.severity == "error"
+            and one.rule not in COPIES
+            and one.item_id not in kept
+        ):
+            found.setdefault(one.item_id, f"{one.rule}: {one.message}")
+    return found
+
+
+def _ruled(rulings: Rulings) -> dict[str, str]:
+    gone = {("item", "drop"), ("item", "withdraw"), ("key", "wrong")}
+    return {
+        one.subject[0]: f"{one.who}: {one.kind} {one.says}: {one.reason}"
+        for one in rulings.holding
+        if (one.kind, one.verdict) in gone
+    }
+
+
+def _refused(path: Path, ids: Sequence[str]) -> dict[str, str]:
+    told = {one.item_id: one for one in _records(path, Decision)}
+    reasons = {item: "not reviewed" for item in ids if item not in told}
+    for one in told.values():
+        if one.decision != ACCEPTED:
+            reasons[one.item_id] = f"review: {one.decision}" + (f": {one.reason}" if one.reason else "")
+    return reasons
+
+
+def _records(path: Path, model: type[Record]) -> list[Record]:
+    """Read rows of a file of ours, which may have none: no findings is a result too."""
+    return read_records(path, model) if path.stat().st_size else []

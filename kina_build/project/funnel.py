@@ -1,0 +1,97 @@
+"""The funnel: from what was imported to what is released, each step with its items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from kina_build.items.pool import read_pool
+from kina_build.jsonl import read_document, read_json
+from kina_build.manifest import Manifest, sidecar
+from kina_build.project import stages
+from kina_build.project.eligible import LeftOut
+from kina_build.release.record import ReleaseRecord
+from kina_build.release.splits import RECORD
+
+
+class Level(BaseModel):
+    """One step of the funnel."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    step: str
+    count: int
+    lost: bool
+    """Whether the items fell here; false: they are what is left."""
+    items: dict[str, str]
+    """The items, and what there is to say of each."""
+
+
+def read_funnel(root: Path) -> list[Level]:
+    """Read the funnel of a project's folder, as far as its stages have run.
+
+    Raises:
+        InputError: an artefact that cannot be read.
+    """
+    levels: list[Level] = []
+    pool = root / stages.POOL
+    if not pool.exists():
+        return levels
+    ids = [item.item_id for item in read_pool(pool)]
+    rejects = _rejects(pool)
+    if rejects:
+        levels.append(_level("not read", rejects, lost=True))
+    levels.append(_level("imported", dict.fromkeys(ids, "")))
+    if (root / stages.LEFT_OUT).exists():
+        found = read_document(root / stages.LEFT_OUT, LeftOut)
+        levels += [_level(step.step, step.items, lost=True) for step in found.steps if step.items]
+        levels.append(_level("eligible", {one: "" for one in ids if one not in set(found.item_ids)}))
+    selected = _selected(root / stages.SELECTION)
+    if selected is not None:
+        levels.append(_level("selected", {one: f"pick {n}" for n, one in enumerate(selected, start=1)}))
+    if (root / stages.RELEASE / RECORD).exists():
+        levels += _released(root / stages.RELEASE)
+    return levels
+
+
+def tell_funnel(levels: list[Level]) -> str:
+    """Return the funnel as one line: "imported 118 → copies 5 → eligible 80 → selected 36"."""
+    return " → ".join(f"{level.step} {level.count:,}" for level in levels)
+
+
+def _level(step: str, items: Mapping[str, str], *, lost: bool = False) -> Level:
+    return Level(step=step, count=len(items), lost=lost, items=dict(items))
+
+
+def _rejects(pool: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for path in sorted({pool, *pool.parent.glob("pool-*.jsonl")}):
+        if sidecar(path).exists():
+            report = read_document(sidecar(path), Manifest).report
+            found |= {
+                f"{one['file']}:{one['line']}": str(one["message"]) for one in report.get("rejects", ())
+            }
+    return found
+
+
+def _selected(path: Path) -> list[str] | None:
+    return [str(one) for one in read_json(path)["item_ids"]] if path.exists() else None
+
+
+def _released(release: Path) -> list[Level]:
+    record = read_document(release / RECORD, ReleaseRecord)
+    levels = []
+    if record.withheld:
+        gone = {one.item_id: one.reason for one in record.withheld}
+        levels.append(_level("withheld", gone, lost=True))
+    splits = {split: count.items for split, count in record.counts.items() if count.items}
+    ids = {one: split for split in splits for one in _ids(release / f"{split}.jsonl")}
+    return [*levels, _level("released", ids)]
+
+
+def _ids(path: Path) -> list[str]:
+    from kina_build.jsonl import iter_rows
+
+    return [str(row["id"]) for _, row in iter_rows(path)] if path.exists() else []
