@@ -40,6 +40,12 @@ SAME_WRITE_S = 2.0
 """Seconds between the two time stamps of an annotation that was written only once."""
 REPLY_ROUNDS = 200
 """Best-reply steps after which the rate of high effort is taken as it stands."""
+AUDIT_RATES = tuple(n / 100 for n in range(0, 51, 2))
+"""Shares of audited items that the search for the cheapest terms tries."""
+PENALTY_STEPS = 10
+"""Parts of the base that it tries as penalties."""
+BARS = 61
+"""Bars that it tries where scores are assumed to be normal."""
 DISCRETE_SHARE = 0.5
 """Scores count as a scale of steps when distinct values are at most this share of them."""
 
