@@ -175,6 +175,8 @@ class ReviewRules(Section):
 
     fee: Annotated[Decimal, Field(ge=0)] = Decimal(0)
     """The payment provider's fee as a share of the pay."""
+    scarcity_most: Annotated[Decimal, Field(ge=1)] = Decimal(2)
+    """Most times the usual pay that a discipline with few reviewers is paid."""
     no_show_rate: Annotated[Decimal, Field(ge=0, lt=1)] = Decimal(0)
     """Share of second reviews that never arrive; a lone review earns no bonus."""
     per_request: Annotated[int, Field(gt=0)] = 200

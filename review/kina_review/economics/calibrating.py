@@ -27,6 +27,12 @@ from kina_review.economics.cheapest import (
     pilot_point,
     pilot_points,
 )
+from kina_review.economics.disciplines import (
+    DisciplineRow,
+    bonus_by_discipline,
+    scale_pay,
+    scarcity,
+)
 from kina_review.economics.gaps import (
     check_cells,
     check_gaps,
@@ -89,6 +95,8 @@ def calibrate(options: CalibrateOptions, rules: ReviewRules = ReviewRules()) -> 
         report = _from_scenario(options, cost, rules)
     else:
         report = _from_gap(options, cost, rules)
+    if options.scarcity is not None:
+        report["scarcity"] = _scarcity(report, options, rules)
     if options.items is not None:
         report["spend"] = _spend(report, options.items, options, rules)
     return Calibration(report)
@@ -97,6 +105,8 @@ def calibrate(options: CalibrateOptions, rules: ReviewRules = ReviewRules()) -> 
 def _check_cheapest(options: CalibrateOptions) -> None:
     if not options.cheapest and (options.audit_cost is not None or options.budget is not None):
         raise UsageError("--audit-cost and --budget belong to --cheapest")
+    if options.by_discipline and options.pilot is None:
+        raise UsageError("--by-discipline needs a --pilot with the column discipline")
     if options.cheapest and (options.delta_p is not None or options.bar is not None):
         raise UsageError("--cheapest looks for the bar itself: give --pilot or --scenario, and no --bar")
 
@@ -215,11 +225,29 @@ def _from_pilot(options: CalibrateOptions, cost: Fraction | None, rules: ReviewR
             for name, x in bars.items()
         },
     }
+    if options.by_discipline:
+        report["disciplines"] = bonus_by_discipline(
+            estimating, asked.delta_cost, at, tie=tie, currency=asked.currency, rules=rules
+        )
     if options.cheapest:  # the half that chose the bar would be too hopeful about it
         point = pilot_point(estimating, at, tie, rules)
         offer = find_cheapest([point], asked, _costs(options, rules), rules)
         report["cheapest"] = offer.report(asked.currency)
     return report | _advice(advice, asked)
+
+
+def _scarcity(report: dict[str, Any], options: CalibrateOptions, rules: ReviewRules) -> dict[str, Any]:
+    """Return base and bonus of each discipline after the rule of scarcity; none without a bonus."""
+    currency, general = report["currency"], options.bonus or report["bonus"]
+    own = {name: one["bonus"] for name, one in report.get("disciplines", {}).items()}
+    factors = scarcity(read_typed(options.scarcity, DisciplineRow) if options.scarcity else [], rules)
+    bonuses = {
+        name: parse_amount(bonus, currency)
+        for name in factors
+        if (bonus := own.get(name) if name in own else general) is not None
+    }
+    base = parse_pay(options.base if options.base is not None else rules.base, currency, "--base")
+    return scale_pay(factors, base, bonuses, currency)
 
 
 def _costs(options: CalibrateOptions, rules: ReviewRules) -> Costs:

@@ -49,6 +49,14 @@ class CalibrateOptions:
     whitelist_value: float = option(0.0, help="What losing one's place on the list would cost.", min=0)
     items: int | None = option(None, help="Items of the batch, for its spend.", min=1)
     high_rate: float = option(1.0, help="Share of high effort, for the expected spend.", min=0, max=1)
+    by_discipline: bool = option(
+        False, "--by-discipline", help="A bonus for each discipline of the pilot, from its own items."
+    )
+    scarcity: Path | None = option(
+        None,
+        help="CSV or JSONL of discipline, items, reviewers: pay is dearer where reviewers are scarce.",
+        role=Role.input,
+    )
     cheapest: bool = option(
         False,
         "--cheapest",

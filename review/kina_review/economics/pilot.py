@@ -29,6 +29,7 @@ class PilotRow(Record):
     reviewer_id: Id
     effort: Annotated[Effort, BeforeValidator(lambda word: read_word(str(word), ("H", "L"), EFFORT_WORDS))]
     review_score: Score
+    discipline: Id | None = None
     cost: Decimal | None = None
     """What the review cost the reviewer (time at their wage), major units."""
 
