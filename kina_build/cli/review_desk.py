@@ -17,6 +17,7 @@ from kina_review.desk.options import (
     ImportOptions,
     PullOptions,
     PushOptions,
+    ReopenOptions,
     StatusOptions,
 )
 
@@ -60,6 +61,26 @@ def _show_plan(report: dict[str, Any], console: Console) -> None:
         console.line(f"{len(report['waiting'])} items wait until open work is done (--open-cap)")
 
 
+def reopen(run: Run, options: ReopenOptions) -> None:
+    """Open the next round for the items to revise: two reviewers each who have not seen them.
+
+    The round is paid by the rule and the bar of the item's first round: give `kina review settle` the
+    reviews of all rounds together. An item that cannot have two is named, and nothing is written then.
+    """
+    from kina_build.jsonl import write_records
+    from kina_review.desk.planning import plan_next_round
+
+    stage = run.start("review reopen", options, show=_show_plan)
+    if stage.up_to_date():
+        return
+    with run.console.progress("assigning") as progress:
+        plan = plan_next_round(options, progress)
+    if plan.shortages:
+        run.report(plan.report, _show_plan, exit_code=1)
+    write_records(options.output, plan.assignments)
+    stage.finish(plan.report)
+
+
 def graders(run: Run, options: GradersOptions) -> None:
     """Give both reviews of each item to one adjudicator who did not review it.
 
@@ -67,7 +88,7 @@ def graders(run: Run, options: GradersOptions) -> None:
     `kina review settle` takes both grades with --scores twice, and their mean counts.
     """
     from kina_build.jsonl import write_records
-    from kina_review.desk.planning import check_grading, plan_graders
+    from kina_review.desk.grading_plan import check_grading, plan_graders
 
     check_grading(options)
     stage = run.start("review graders", options, show=_show_loads)
@@ -271,6 +292,10 @@ def _show_agreement(report: dict[str, Any], console: Console) -> None:
 EXAMPLES: Mapping[str, tuple[Callable[..., None], str]] = {
     "assign": (assign, "assign pool.jsonl --reviewers reviewers.csv --open-cap 0"),
     "graders": (graders, "graders reviews.jsonl --graders graders.csv"),
+    "reopen": (
+        reopen,
+        "reopen decisions.jsonl --pool pool.jsonl --reviewers reviewers.csv --earlier assignments.jsonl",
+    ),
     "handbook": (handbook, "handbook -o handbook.html"),
     "status": (status, "status assignments.jsonl --reviews reviews.jsonl"),
     "push": (push, "push pool.jsonl assignments.jsonl --reviewers reviewers.csv --folder worksheets"),

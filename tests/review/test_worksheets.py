@@ -13,7 +13,7 @@ from kina_build.items.model import Item
 from kina_review.desk.authorship import Desk
 from kina_review.desk.collection import _mark, collect_grades, collect_reviews
 from kina_review.desk.deskmap import project_title, read_task
-from kina_review.desk.planning import Appeal, plan_appeals, plan_grading
+from kina_review.desk.grading_plan import Appeal, plan_appeals, plan_grading
 from kina_review.desk.worksheets import read_worksheets, write_worksheets
 from kina_review.records import Assignment, Review, Reviewer
 from kina_review.rubric import CRITERION_NAMES

@@ -55,6 +55,24 @@ class AssignOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReopenOptions:
+    """Options of `kina review reopen`."""
+
+    decisions: Path = argument("decisions.jsonl of `kina review settle`.")
+    pool: Path = option(help="Items, in which the revised ones keep their item_id.", role=Role.input)
+    reviewers: Path = reviewers_file()
+    earlier: Path = option(
+        help="All assignments so far: nobody reviews an item a second time.", role=Role.input
+    )
+    output: Path = option(
+        Path("reopened.jsonl"), "-o", help="Assignments of the next round to write.", role=Role.output
+    )
+    load_cap: int | None = option(None, help="Most items a reviewer in this round.", min=1)
+    by_affiliation: bool = option(False, "--by-affiliation", help="Keep people of one affiliation apart.")
+    seed: int = seed()
+
+
+@dataclass(frozen=True, kw_only=True)
 class GradersOptions:
     """Options of `kina review graders`."""
 

@@ -6,22 +6,22 @@ Adjudicators grade what they reviewed nothing of, evenly loaded.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kina_build.errors import Refusal, UsageError
+from kina_build.errors import Refusal
 from kina_build.items.pool import read_pool
 from kina_build.jsonl import read_records
 from kina_build.progress import Progress, silent
-from kina_build.tables import read_typed
 from kina_review.desk.assignment import Plan, assign_reviewers, seeded_hash
-from kina_review.desk.options import AssignOptions, GradersOptions
-from kina_review.instants import read_moment
+from kina_review.desk.options import AssignOptions, ReopenOptions
 from kina_review.intake import read_reviewers, read_reviews
-from kina_review.records import Assignment, Id, Instant, Record, Review, Reviewer
+from kina_review.records import Assignment, Decision, Review
+
+MOST_ROUND_DIGITS = 3
+"""Digits of a round's number: nothing is reviewed a thousand times."""
 
 
 def plan_assignments(options: AssignOptions, open_cap: int, on_progress: Progress = silent) -> Plan:
@@ -56,56 +56,68 @@ def plan_assignments(options: AssignOptions, open_cap: int, on_progress: Progres
     )
 
 
-@dataclass(frozen=True)
-class Grading:
-    """Who grades which review."""
+def plan_next_round(options: ReopenOptions, on_progress: Progress = silent) -> Plan:
+    """Give each item that was to be revised to two other reviewers, as its next round.
 
-    assignments: list[Assignment]
+    Nobody who had an item in an earlier round gets it again. Bar and pay are those of its first round:
+    `settle` sees to it.
 
-    @property
-    def report(self) -> dict[str, Any]:
-        """Return how many assignments each adjudicator has."""
-        return report_loads(self.assignments)
+    Raises:
+        InputError: an unreadable file.
+        Refusal: nothing is to be revised, an item of it is not in the pool, or too few are left for it.
+    """
+    decided = read_records(options.decisions, Decision)
+    wanted = {decision.item_id for decision in decided if decision.decision == "revise"}
+    if not wanted:
+        raise Refusal(f"{options.decisions}: no item is to be revised")
+    items = [item for item in read_pool(options.pool) if item.item_id in wanted]
+    missing = sorted(wanted - {item.item_id for item in items})
+    if missing:
+        raise Refusal(
+            f"to be revised but not in the pool: {', '.join(missing[:5])} ({len(missing)} in all)",
+            hint="a revised item keeps its item_id; give the pool that holds the revised ones",
+        )
+    before = [slot for slot in read_records(options.earlier, Assignment) if slot.item_id in wanted]
+    rounds: dict[str, int] = dict.fromkeys(wanted, 1)
+    for slot in before:
+        rounds[slot.item_id] = max(rounds[slot.item_id], _round_number(slot.round))
+    plan = assign_reviewers(
+        items,
+        read_reviewers(options.reviewers).records,
+        seed=options.seed,
+        earlier=before,
+        released={(slot.item_id, slot.reviewer_id) for slot in before},
+        load_cap=options.load_cap,
+        by_affiliation=options.by_affiliation,
+        on_progress=on_progress,
+    )
+    if plan.waiting:
+        raise Refusal(
+            f"too few reviewers who have not seen it: {', '.join(plan.waiting[:5])} "
+            f"({len(plan.waiting)} items in all)",
+            hint="add reviewers who had them in no earlier round",
+        )
+    opened = tuple(
+        slot.model_copy(
+            update={
+                "round": (number := str(rounds[slot.item_id] + 1)),
+                "assignment_id": seeded_hash(options.seed, f"{slot.assignment_id} round {number}")[:16],
+            }
+        )
+        for slot in plan.assignments
+    )
+    return replace(plan, assignments=opened)
+
+
+def _round_number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > MOST_ROUND_DIGITS:
+        raise Refusal(f"round {text!r} is no number: which round comes next is unknown")
+    return int(text)
 
 
 def report_loads(slots: Sequence[Assignment]) -> dict[str, Any]:
     """Return how many assignments there are, and how many each person has."""
     return {"assignments": len(slots), "loads": dict(Counter(slot.reviewer_id for slot in slots))}
-
-
-def check_grading(options: GradersOptions) -> None:
-    """Check that what belongs to an appeal is given together.
-
-    Raises:
-        UsageError: it is not.
-    """
-    lone = (options.appeals is None) != (options.earlier is None)
-    if lone or (options.until is not None and options.appeals is None):
-        raise UsageError("--appeals and --earlier go together, and --until with them")
-
-
-def plan_graders(options: GradersOptions) -> Grading:
-    """Read reviews and adjudicators, and give both reviews of each item to one of them.
-
-    Raises:
-        InputError: an unreadable file.
-        Refusal: nobody may grade an item, or an appeal is late or about nothing.
-        UsageError: as check_grading.
-    """
-    check_grading(options)
-    rows, people = read_reviews(options.reviews).records, read_reviewers(options.graders).records
-    if options.appeals is None or options.earlier is None:
-        return Grading(plan_grading(rows, people, seed=options.seed))
-    return Grading(
-        plan_appeals(
-            read_typed(options.appeals, Appeal),
-            rows,
-            read_records(options.earlier, Assignment),
-            people,
-            seed=options.seed,
-            until=read_moment(options.until, "--until") if options.until else None,
-        )
-    )
 
 
 def report_status(assignments: Path, reviews: Path | None = None) -> dict[str, Any]:
@@ -133,126 +145,3 @@ def report_status(assignments: Path, reviews: Path | None = None) -> dict[str, A
 
 def _reviews_in(path: Path | None) -> Sequence[Review]:
     return read_reviews(path).records if path else ()
-
-
-Place = tuple[str, str]
-"""item_id, round."""
-
-
-class Appeal(Record):
-    """A reviewer's objection to the grade of their review of one item."""
-
-    item_id: Id
-    reviewer_id: Id
-    round: Id = "1"
-    made_at: Instant | None = None
-    reason: str | None = None
-
-
-def plan_grading(reviews: Sequence[Review], graders: Sequence[Reviewer], *, seed: int) -> list[Assignment]:
-    """Give both reviews of an item to one adjudicator, who compares them on one scale.
-
-    Args:
-        reviews: submitted ones are graded.
-        graders: adjudicators; nobody grades an item they reviewed, or for their own payee.
-        seed: breaks ties of load.
-
-    Raises:
-        Refusal: an item that no adjudicator may grade.
-    """
-    return _plan(_by_item(reviews), graders, seed=seed, kind="grading")
-
-
-def plan_appeals(
-    appeals: Sequence[Appeal],
-    reviews: Sequence[Review],
-    earlier: Sequence[Assignment],
-    graders: Sequence[Reviewer],
-    *,
-    seed: int,
-    until: datetime | None = None,
-) -> list[Assignment]:
-    """Give both reviews of an item that somebody appeals about to an adjudicator who has not graded it.
-
-    Args:
-        appeals: of reviewers about the grade of their own review.
-        reviews: all that were graded.
-        earlier: grading assignments so far; whoever stands there for an item is not asked again.
-        graders: adjudicators, as for plan_grading.
-        seed: breaks ties of load.
-        until: last instant of an appeal, inclusive.
-
-    Raises:
-        Refusal: appeals that are late or about nothing that was graded, each named; an item that no other
-            adjudicator may grade.
-    """
-    pairs = _by_item(reviews)
-    graded = {(slot.item_id, slot.round, slot.review_of) for slot in earlier}
-    wrong = [fault for appeal in appeals if (fault := _fault_of(appeal, graded, until))]
-    if wrong:
-        raise Refusal(
-            *wrong, hint="take them out, or give the grading plan and the deadline they were made under"
-        )
-    busy: dict[Place, set[str]] = {}
-    for slot in earlier:
-        busy.setdefault((slot.item_id, slot.round), set()).add(slot.reviewer_id)
-    named = {(appeal.item_id, appeal.round) for appeal in appeals}
-    again = {place: pair for place, pair in pairs.items() if place in named}
-    return _plan(again, graders, seed=seed, kind="appeal", busy=busy)
-
-
-def _fault_of(appeal: Appeal, graded: set[tuple[str, str, str | None]], until: datetime | None) -> str:
-    who = f"appeal of {appeal.reviewer_id!r} on item {appeal.item_id!r}"
-    if (appeal.item_id, appeal.round, appeal.reviewer_id) not in graded:
-        return f"{who}: no review of theirs on it was graded"
-    if until is None:
-        return ""
-    if appeal.made_at is None:
-        return f"{who}: no made_at says when it was made"
-    return (
-        f"{who}: made at {appeal.made_at.isoformat()}, after the deadline" if appeal.made_at > until else ""
-    )
-
-
-def _by_item(reviews: Sequence[Review]) -> dict[Place, list[Review]]:
-    by_item: dict[Place, list[Review]] = {}
-    for review in reviews:
-        if review.status == "submitted":
-            by_item.setdefault((review.item_id, review.round), []).append(review)
-    return by_item
-
-
-def _plan(
-    by_item: Mapping[Place, Sequence[Review]],
-    graders: Sequence[Reviewer],
-    *,
-    seed: int,
-    kind: str,
-    busy: Mapping[Place, set[str]] | None = None,
-) -> list[Assignment]:
-    load = {grader.reviewer_id: 0 for grader in graders}
-    payee = {grader.reviewer_id: grader.payee_id for grader in graders}
-    plan: list[Assignment] = []
-    for (item_id, round_), pair in sorted(by_item.items()):
-        involved = {review.reviewer_id for review in pair} | (busy or {}).get((item_id, round_), set())
-        paid = {review.payee_id for review in pair if review.payee_id}
-        able = [name for name in load if name not in involved and payee[name] not in paid]
-        if not able:
-            raise Refusal(
-                f"no adjudicator may grade the reviews of {item_id}",
-                hint="add one who did not review it" + (" and has not graded it" if busy else ""),
-            )
-        grader = min(able, key=lambda name: (load[name], seeded_hash(seed, f"{kind}\0{name}")))
-        for review in pair:
-            load[grader] += 1
-            slot = f"{kind}\0{item_id}\0{round_}\0{review.reviewer_id}"
-            plan.append(
-                Assignment(
-                    item_id=item_id,
-                    reviewer_id=grader,
-                    round=round_,
-                    review_of=review.reviewer_id,
-                    assignment_id=seeded_hash(seed, slot)[:16],
-                )
-            )
-    return plan

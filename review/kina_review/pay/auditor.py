@@ -47,6 +47,8 @@ class Facts:
     grades: Mapping[tuple[str, str, str], Sequence[Grade]]
     findings: Mapping[Place, Finding]
     numbers: ReviewRules
+    begun: Mapping[str, datetime] = field(default_factory=dict)
+    """Item to the first review that counts of its first round: all its rounds go by the rule of then."""
 
 
 @dataclass
@@ -67,7 +69,10 @@ def audit(entries: Iterable[LedgerEntry], files: Files) -> list[str]:
     everything = list(entries)
     books = _sort(everything)
     facts = Facts(
-        _by_review(files.grades), {(one.item_id, one.round): one for one in files.findings}, files.numbers
+        _by_review(files.grades),
+        {(one.item_id, one.round): one for one in files.findings},
+        files.numbers,
+        _begun(files.reviews, books),
     )
     due: dict[Key, int] = {}
     why: dict[Key, str] = {}
@@ -96,6 +101,17 @@ def _sort(entries: Iterable[LedgerEntry]) -> Books:
             books.lines[key].append(entry)
             books.versions.setdefault(key[:2], entry.rule)
     return books
+
+
+def _begun(reviews: Iterable[Review], books: Books) -> dict[str, datetime]:
+    found: dict[str, tuple[tuple[int, str], datetime]] = {}
+    for (item_id, round_), rows in _by_place(reviews).items():
+        deadline = books.terms.get((item_id, round_), {}).get("deadline")
+        moments = [row.submitted_at for row in _counted(rows, deadline) if row.submitted_at is not None]
+        order = (len(round_), round_)
+        if moments and (item_id not in found or order < found[item_id][0]):
+            found[item_id] = (order, min(moments))
+    return {item_id: moment for item_id, (_, moment) in found.items()}
 
 
 def _by_place(reviews: Iterable[Review]) -> dict[Place, list[Review]]:
@@ -131,7 +147,7 @@ def _derive(
             earned[*place, review.reviewer_id, "penalty"] = -min(most, int(terms.get("penalty_minor", 0)))
     last = _moment(terms["deadline"]) if terms.get("deadline") else None
     why = derive_reasons(place, Case(rows, counted, scores, finding, rule, last))
-    return earned, why, _wrong_rule(place, version, counted, books.rules)
+    return earned, why, _wrong_rule(place, version, facts.begun.get(place[0]), books.rules)
 
 
 def _counted(rows: Sequence[Review], deadline: str | None) -> list[Review]:
@@ -196,13 +212,12 @@ def _prizes(
 
 
 def _wrong_rule(
-    place: Place, version: str, counted: Sequence[Review], rules: Mapping[str, Mapping[str, Any]]
+    place: Place, version: str, begun_at: datetime | None, rules: Mapping[str, Mapping[str, Any]]
 ) -> str:
-    moments = [review.submitted_at for review in counted if review.submitted_at is not None]
     begins = {name: rule["valid_from"] for name, rule in rules.items() if rule.get("valid_from")}
-    if not moments or version not in begins:
+    if begun_at is None or version not in begins:
         return ""
-    begun = {name: at for name, at in begins.items() if _moment(at) <= min(moments)}
+    begun = {name: at for name, at in begins.items() if _moment(at) <= begun_at}
     right = max(begun, key=lambda name: _moment(begun[name]), default=None)
     if right == version:
         return ""
