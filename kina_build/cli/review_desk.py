@@ -12,6 +12,8 @@ from kina_build.cli.console import Console
 from kina_review.desk.options import (
     AgreementOptions,
     AssignOptions,
+    ExamDrawOptions,
+    ExamMarkOptions,
     GradersOptions,
     HandbookOptions,
     ImportOptions,
@@ -104,9 +106,9 @@ def _show_loads(report: dict[str, Any], console: Console) -> None:
 
 
 def handbook(run: Run, options: HandbookOptions) -> None:
-    """Write the reviewers' handbook from the rubric and the pay rules."""
+    """Write the reviewers' handbook, or the authors' manual, from the rubric and the pay rules."""
     from kina_build.jsonl import write_text
-    from kina_review.handbook import show_handbook, write_handbook
+    from kina_review.manuals import show_page, write_manual
     from kina_review.rubric import rules_of
 
     def show(report: dict[str, Any], console: Console) -> None:
@@ -117,9 +119,52 @@ def handbook(run: Run, options: HandbookOptions) -> None:
     stage = run.start("review handbook", options, show=show, params=params)
     if stage.up_to_date():
         return
-    text = write_handbook(rules)
-    write_text(output, show_handbook(text) if output.suffix == ".html" else text)
+    text = write_manual(options.manual, rules)
+    write_text(output, show_page(text) if output.suffix == ".html" else text)
     stage.finish({"file": output.name, "lines": text.count("\n")})
+
+
+def draw(run: Run, options: ExamDrawOptions) -> None:
+    """Draw a recruitment exam of two rounds from a pool with planted bad items, and write its key.
+
+    The folder holds exam-1.md and exam-2.md (and their pages), a table for the answers, and key.jsonl,
+    which stays with you.
+    """
+    from kina_review.desk.exam_files import write_exam
+    from kina_review.rubric import rules_of
+
+    rules = rules_of(run.settings)
+    params = {"rules": rules.model_dump(mode="json")}
+    stage = run.start("review exam draw", options, show=_show_exam, params=params)
+    if not stage.up_to_date():
+        stage.finish(write_exam(options, rules))
+
+
+def _show_exam(report: dict[str, Any], console: Console) -> None:
+    files = ", ".join(report["files"])
+    console.line(f"{report['questions']} questions in {report['rounds']} rounds: {files}")
+
+
+def mark(run: Run, options: ExamMarkOptions) -> None:
+    """Mark the answers to an exam, and name whoever passed both rounds.
+
+    What is left out is wrong; the kind of a planted flaw must be named. Who fails the first round is
+    not marked in the second.
+    """
+    from kina_review.desk.exam_files import mark_files
+    from kina_review.rubric import rules_of
+
+    run.report(mark_files(options, rules_of(run.settings)), _show_marks)
+
+
+def _show_marks(report: dict[str, Any], console: Console) -> None:
+    rows = [
+        [m["candidate_id"], m["round"], f"{m['right']} of {m['asked']}", f"{m['caught']} of {m['planted']}",
+         "passed" if m["passed"] else "failed"]
+        for m in report["marks"]
+    ]  # fmt: skip
+    console.table("marks", ["candidate", "round", "right", "flaws seen", "round is"], rows)
+    console.line(f"admitted: {', '.join(report['admitted']) or 'nobody'}")
 
 
 def status(run: Run, options: StatusOptions) -> None:
@@ -313,3 +358,9 @@ def register(app: typer.Typer) -> None:
     """Add the desk's commands to `kina review`."""
     for name, (function, example) in EXAMPLES.items():
         command(app, name, example=f"kina review {example}")(function)
+    exam = typer.Typer(
+        name="exam", help="Draw and mark the recruitment exam.", no_args_is_help=True, rich_markup_mode=None
+    )
+    command(exam, "draw", example="kina review exam draw pool.jsonl --seeded-bad seeded.csv -o exam")(draw)
+    command(exam, "mark", example="kina review exam mark answers.csv --key exam/key.jsonl")(mark)
+    app.add_typer(exam)

@@ -40,6 +40,8 @@ SAME_WRITE_S = 2.0
 """Seconds between the two time stamps of an annotation that was written only once."""
 REPLY_ROUNDS = 200
 """Best-reply steps after which the rate of high effort is taken as it stands."""
+EXAM_ROUNDS = 2
+"""Rounds of the recruitment exam (paper, App. E.1)."""
 AUDIT_RATES = tuple(n / 100 for n in range(0, 51, 2))
 """Shares of audited items that the search for the cheapest terms tries."""
 PENALTY_STEPS = 10
@@ -165,6 +167,16 @@ class ReviewRules(Section):
     """Rate that is not: p1 of Wald's sequential test."""
     strike_error: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
     """Chance of each wrong call of that test."""
+
+    least_statements: Annotated[int, Field(gt=0)] = 6
+    """Statements that an item whose options combine them has at least (paper, App. E.3)."""
+    least_drafts: Annotated[int, Field(gt=0)] = 3
+    """Questions on a point of knowledge that an author hands in at least; one is taken (paper, App. E.2)."""
+    most_drafts: Annotated[int, Field(gt=0)] = 5
+    exam_items: Annotated[int, Field(gt=1)] = 20
+    """Questions of each round of the recruitment exam, half of them flawed."""
+    exam_pass: Share = Decimal("0.8")
+    """Share of right answers from which a round is passed."""
 
     payer: str = "the project that sent you this"
     """Who owes reviewers their pay, as statements name it."""
