@@ -78,7 +78,9 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "import": "Read reviews that another tool keeps",
             "status": "Show who has done how much",
             "graders": "Give both reviews of an item to an adjudicator",
-            "handbook": "Write the reviewers' handbook",
+            "reopen": "Give items to revise a second round",
+            "exam": "Draw and mark the recruitment exam",
+            "handbook": "Write the manuals of reviewers and authors",
         },
         "Quality": {
             "agreement": "Measure agreement, against chance",
