@@ -6,9 +6,7 @@ from .client import complete as complete
 from .endpoint import Endpoint as Endpoint
 from .log import ReplyLog as ReplyLog
 from .objects import find_objects as find_objects
-from .objects import written as written
 from .records import ChatReply as ChatReply
 from .records import ChatRequest as ChatRequest
 from .records import Status as Status
 from .records import cost_of as cost_of
-from .records import count_statuses as count_statuses

@@ -71,7 +71,7 @@ class Findings(Sequence[Finding]):
         """Return what `kina check --json` prints."""
         return {"findings": [one.model_dump() for one in self.findings], "summary": self.summary}
 
-    def write(self, path: Path) -> int:
+    def write(self, path: Path | str) -> int:
         """Write the findings as JSON Lines; return how many."""
         return write_records(path, self.findings)
 

@@ -32,7 +32,7 @@ class Pool(Sequence[Item]):
             "detected": dict(self.detected),
         }
 
-    def write(self, path: Path) -> int:
+    def write(self, path: Path | str) -> int:
         """Write the items as pool.jsonl; return how many."""
         return write_pool(path, self.items)
 
@@ -51,7 +51,7 @@ class Pool(Sequence[Item]):
         return f"{len(self.items)} items, {len(self.rejects)} rejects"
 
 
-def read_pool(path: Path) -> list[Item]:
+def read_pool(path: Path | str) -> list[Item]:
     """Read pool.jsonl in file order.
 
     Raises:
@@ -67,7 +67,7 @@ def read_pool(path: Path) -> list[Item]:
     return items
 
 
-def write_pool(path: Path, items: Iterable[Item]) -> int:
+def write_pool(path: Path | str, items: Iterable[Item]) -> int:
     """Write items as pool.jsonl, sorted by id so that row order never matters; return how many."""
     ordered: list[Item] = sorted(items, key=lambda item: item.item_id)
     return write_records(path, ordered)

@@ -22,6 +22,9 @@ from kina_build.release.plan import Past, Plan, Request, plan_release
 from kina_build.release.proof.evidence import Audited, Chosen, Sources, check_selection, make_salt
 from kina_build.release.record import AgreementFacts, Provenance, ReleaseRecord
 from kina_build.release.sources import Duplicates, Selected
+from kina_build.selection.library import Constraints, Scores, gather
+from kina_build.selection.records import Selection
+from kina_build.selection.sharing import Budget
 
 if TYPE_CHECKING:
     from kina_build.selection.inputs import Inputs
@@ -143,8 +146,10 @@ class NewRelease:
 
 def build_release(
     pool: Path | str | Iterable[Item],
-    selection: Path | str | Sequence[str] | Chosen | None = None,
+    selection: Path | str | Sequence[str] | Selection | Chosen | None = None,
     *,
+    support: Scores | None = None,
+    budget: Budget | None = None,
     decisions: Path | str | Iterable[Any] | None = None,
     duplicates: Path | str | Any | None = None,
     agreement: Path | str | None = None,
@@ -161,8 +166,10 @@ def build_release(
 
     Args:
         pool: items, or their file.
-        selection: a selection.json, the ids to release, or a selection with the inputs it was made
-            from, of which the figures are derived; None releases the whole pool.
+        selection: a selection, its selection.json, or the ids to release; None releases the whole pool.
+        support: the scores that the selection was made from: it is certified, and the card's figures
+            are derived for the items that are released. Without it the card states none.
+        budget: the quotas that the selection was made under, with `support`.
         decisions: of the reviewers, records or file: only accepted items are released.
         duplicates: what dedup found, record or file: copies stay out, near-copies in one split.
         agreement: figures of the reviewers' agreement, for the card.
@@ -180,6 +187,9 @@ def build_release(
         Refusal: gates stand in the way, or nothing is left to release.
     """
     items = read_pool(Path(pool)) if isinstance(pool, str | Path) else list(pool)
+    if isinstance(selection, Selection) and support is not None:
+        under = {"budget": budget, "duplicates": duplicates, "decisions": decisions}
+        selection = _certified(selection, support, **under)
     material = Material(
         items,
         selected=_selected(selection),
@@ -315,11 +325,25 @@ def _read(options: ExportOptions, proof: Proof | None, engine: EngineRules) -> M
     )
 
 
-def _selected(selection: Path | str | Sequence[str] | Chosen | None) -> Selected | None:
+def _certified(selection: Selection, support: Scores, **constraints: Any) -> Chosen:
+    """Check a selection against what it was made from.
+
+    Raises:
+        Refusal: it does not hold.
+    """
+    if "decisions" not in selection.inputs:  # reviewed only afterwards
+        constraints["decisions"] = None
+    asked = Constraints(conflict_mode=selection.conflict_mode, **constraints)
+    return check_selection("the selection", selection, lambda: gather(support, asked))
+
+
+def _selected(selection: Path | str | Sequence[str] | Selection | Chosen | None) -> Selected | None:
     if selection is None:
         return None
     if isinstance(selection, str | Path):
         return sources.read_selection(Path(selection))
     if isinstance(selection, Chosen):
         return Selected(selection.document.item_ids, selection.document)
+    if isinstance(selection, Selection):
+        return Selected(selection.item_ids)
     return Selected(tuple(selection))

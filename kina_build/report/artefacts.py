@@ -213,13 +213,17 @@ def gather_artefacts(parts: Mapping[str, Any]) -> Artefacts:
 
     Args:
         parts: name of a part of Artefacts to a path, a record, or records; None is absent. A release
-            in memory is a NewRelease: it knows which answers are private.
+            in memory is a NewRelease: it knows which answers are private. A settlement brings its
+            decisions and contests.
 
     Raises:
         InputError: a file that cannot be read.
         UsageError: a part that no report has.
     """
     given = {name: part for name, part in parts.items() if part is not None}
+    settlement = given.pop("settlement", None)
+    if settlement is not None:
+        given |= {"decisions": settlement.decisions, "contests": settlement.contests}
     unknown = sorted(given.keys() - FILES.keys() - {"payout"})
     if unknown:
         raise UsageError(f"a report has no part {unknown[0]}", hint=f"it has {', '.join(FILES)}")
@@ -230,9 +234,14 @@ def gather_artefacts(parts: Mapping[str, Any]) -> Artefacts:
     return replace(read_artefacts(named), **held)
 
 
+INSIDE = {"support": "matrix", "scores": "rows"}
+"""Attribute of a result of the library that holds what the file would."""
+
+
 def _held(name: str, part: Any) -> Any:
     """Take a part that is in memory: of rows only what the pages show."""
     model = ROWS.get(name)
+    part = getattr(part, INSIDE[name], part) if name in INSIDE else part
     if model is not None:
         return tuple(model.model_validate(row, from_attributes=True) for row in part)
     if name == "release":

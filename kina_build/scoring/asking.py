@@ -56,7 +56,7 @@ class Answers:
     reused: int
     """Replies that the log held already."""
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path | str) -> None:
         """Write the rows as responses.jsonl."""
         write_records(path, self.rows)
 

@@ -66,7 +66,7 @@ class Scores:
             report["dataset"] = dict(self.dataset)
         return report | {"extractor_version": EXTRACTOR_VERSION, "prompt_version": PROMPT_VERSION}
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path | str) -> None:
         """Write the item scores as scores.jsonl."""
         write_records(path, with_order(self.rows, STATED if self.stated else None))
 

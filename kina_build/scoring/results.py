@@ -47,11 +47,11 @@ class Results:
             "passed_over": list(self.passed_over),
         }
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path | str) -> None:
         """Write one row a trial, as `kina rank --scores` and `kina compare` read them."""
         write_records(path, self.trials)
 
-    def write_responses(self, path: Path) -> None:
+    def write_responses(self, path: Path | str) -> None:
         """Write the raw replies, as `kina score --responses` reads them."""
         write_records(path, map(_response, self.trials))
 

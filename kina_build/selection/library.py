@@ -33,8 +33,22 @@ from kina_build.support.rows import load_support
 
 Ids = Path | str | Collection[str]
 """A file of ids, or ids."""
-Decisions = Path | str | Mapping[str, str] | None
-"""A file of decisions, or item to accept, revise, reject or escalate."""
+
+
+class HasDecision(Protocol):
+    """What review decided about an item, as the review side records it."""
+
+    @property
+    def item_id(self) -> str:
+        """Return whose it is."""
+
+    @property
+    def decision(self) -> str:
+        """Return accept, revise, reject or escalate."""
+
+
+Decisions = Path | str | Mapping[str, str] | Iterable[HasDecision] | None
+"""A file of decisions, item to decision, or records of a settlement."""
 
 
 class HasMatrix(Protocol):
@@ -184,6 +198,8 @@ def share_budget(
     domain_by: str = "field",
     support: Scores | None = None,
     exclude: Ids = (),
+    duplicates: Path | str | HasCopies | None = None,
+    decisions: Decisions = None,
     rules: SelectionRules = SelectionRules(),
 ) -> Budget:
     """Share a total over the domains of a pool, and bound each stratum.
@@ -196,6 +212,8 @@ def share_budget(
         domain_by: field of an item that is its domain.
         support: count only items it scores; needed for coverage.
         exclude: items that do not count.
+        duplicates: copies and held items do not count either.
+        decisions: only accepted items then count.
         rules: settings.
 
     Raises:
@@ -205,7 +223,8 @@ def share_budget(
     """
     strata, domains = _labels(pool, "stratum", by), _labels(pool, "domain", domain_by)
     inputs = None if support is None else Inputs(_matrix(support), strata=strata)
-    return share(strata, domains, total, shares=shares, inputs=inputs, exclude=_ids(exclude), rules=rules)
+    closed = _ids(exclude) | _copies(duplicates)[1] | _refused(strata, _decisions(decisions))
+    return share(strata, domains, total, shares=shares, inputs=inputs, exclude=closed, rules=rules)
 
 
 def sample(
@@ -231,11 +250,16 @@ def sample(
         InputError: an item without stratum.
         Refusal: fewer eligible items than the total.
     """
-    strata, decided = _labels(pool, "stratum", by), _decisions(decisions)
-    closed = set(_ids(exclude, "--exclude"))
-    if decided is not None:
-        closed |= {item_id for item_id in strata if decided.get(item_id) != "accept"}
+    strata = _labels(pool, "stratum", by)
+    closed = _ids(exclude, "--exclude") | _refused(strata, _decisions(decisions))
     return Drawn(draw_sample(strata, total, seed, closed))
+
+
+def _refused(items: Iterable[str], decided: Mapping[str, str] | None) -> frozenset[str]:
+    """Return the items that review did not accept; where nothing was reviewed, none."""
+    if decided is None:
+        return frozenset()
+    return frozenset(item_id for item_id in items if decided.get(item_id) != "accept")
 
 
 def gather(support: Scores, asked: Constraints) -> Inputs:
@@ -286,7 +310,11 @@ def _ids(given: Ids, option: str = "--exclude") -> frozenset[str]:
 
 
 def _decisions(given: Decisions) -> Mapping[str, str] | None:
-    return read_decisions(Path(given)) if isinstance(given, Path | str) else given
+    if given is None or isinstance(given, Mapping):
+        return given
+    if isinstance(given, Path | str):
+        return read_decisions(Path(given))
+    return {one.item_id: one.decision for one in given}
 
 
 def _copies(given: Path | str | HasCopies | None) -> tuple[Sequence[Pair], frozenset[str]]:

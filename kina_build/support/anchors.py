@@ -95,7 +95,7 @@ def _stratum_shares(anchors: Sequence[Anchor], rules: SupportRules) -> list[floa
     ]
 
 
-def read_anchors(path: Path) -> list[Anchor]:
+def read_anchors(path: Path | str) -> list[Anchor]:
     """Read anchors from CSV or JSON Lines, sorted by id.
 
     Raises:

@@ -88,7 +88,9 @@ class Subject:
     rules: ItemRules
 
 
-def verify_release(folder: Path, answers: Path | None = None, rules: ItemRules = ItemRules()) -> Verification:
+def verify_release(
+    folder: Path | str, answers: Path | str | None = None, rules: ItemRules = ItemRules()
+) -> Verification:
     """Check a release folder; nothing in it is trusted.
 
     Args:
@@ -99,8 +101,9 @@ def verify_release(folder: Path, answers: Path | None = None, rules: ItemRules =
     Raises:
         InputError: no manifest, or rows that cannot be read at all.
     """
+    folder = Path(folder)
     past = read_release(folder)
-    subject = Subject(folder, past, _join(past, answers) if answers else None, rules)
+    subject = Subject(folder, past, _join(past, Path(answers)) if answers else None, rules)
     faults: list[Fault] = []
     for name, check in CHECKS.items():
         try:

@@ -8,7 +8,6 @@ from .ledger import open_ledger as open_ledger
 from .paying import plan_payments as plan_payments
 from .paying import report_payments as report_payments
 from .posting import post_to as post_to
-from .posting import preview as preview
 from .reconciling import reconcile_list as reconcile_list
 from .settling import audit_files as audit_files
 from .settling import settle_files as settle_files
