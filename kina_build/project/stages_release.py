@@ -138,7 +138,7 @@ def plan_scores(project: Project) -> list[Stage]:
     elif table.responses is not None:
         replies = list(project.expand(table.responses.files))
         of, reads = ["--items", POOL], [POOL, *replies]
-        ranked, behind = ["--only", f"{RELEASE}/test.jsonl"], [RELEASE]
+        ranked, behind = ["--only", f"{RELEASE}/test.jsonl"], [f"{RELEASE}/test.jsonl"]
     else:
         return []
     score = ("score", "--task", "multiple-choice", *of, *each("--responses", replies), "-o", SCORES)

@@ -18,6 +18,7 @@ from kina_build.project.runner import Outcome
 from kina_build.project.stages import Stage
 from kina_build.project.table import Project
 from review.records import Assignment, Audit, Contest, Finding
+from review.rubric import REVIEWS_PER_ITEM
 
 Record = TypeVar("Record", bound=BaseModel)
 SAID = 20
@@ -197,7 +198,12 @@ def _signed(how: str) -> str:
 def _open_reviews(project: Project, rulings: Rulings) -> list[Case]:
     slots = _records(project.root / stages.ASSIGNMENTS, Assignment)
     done = _reviewed(project)
-    left = [slot for slot in slots if (slot.item_id, slot.reviewer_id) not in done]
+    counts = Counter(item for item, _ in done)
+    left = [
+        slot
+        for slot in slots
+        if counts[slot.item_id] < REVIEWS_PER_ITEM and (slot.item_id, slot.reviewer_id) not in done
+    ]
     how = "kina review push, then kina review pull; or put the reviews into review.batch.reviews"
     return [
         Case(

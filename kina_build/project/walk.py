@@ -116,7 +116,7 @@ class Walk:
         return self._look(stage)
 
     def _missing(self, stage: Stage) -> str:
-        owners = {name: one for one, data in self.graph.nodes(data=True) for name in data["stage"].owns}
+        owners = {name: one for one, data in self.graph.nodes(data=True) for name in data["stage"].artefacts}
         read = (name for name in stage.reads if owner_of(name, owners) is None)
         return next((name for name in read if not (self.project.root / name).exists()), "")
 
