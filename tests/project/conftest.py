@@ -6,7 +6,6 @@ import contextlib
 import csv
 import json
 import shutil
-from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 
@@ -48,7 +47,15 @@ base = "2.00"
 bonus = "5.00"
 """
 
-Kina = Callable[..., Result]
+INPUTS = {
+    "kina.toml",
+    "questions.csv",
+    "anchors.csv",
+    "ratings.csv",
+    "reviewers.csv",
+    "reviews.jsonl",
+    "responses.jsonl",
+}
 
 
 def run_kina(folder: Path, *words: str) -> Result:
@@ -96,7 +103,9 @@ def make_project(folder: Path) -> Path:
     shutil.copy(str(DATA / "reviewers.csv"), folder / "reviewers.csv")
     for name in ("reviews.jsonl", "responses.jsonl"):
         lines = (DATA / name).read_text(encoding="utf-8").splitlines(keepends=True)
-        (folder / name).write_text("".join(x for x in lines if json.loads(x)["item_id"] in ids), encoding="utf-8")
+        (folder / name).write_text(
+            "".join(x for x in lines if json.loads(x)["item_id"] in ids), encoding="utf-8"
+        )
     (folder / "kina.toml").write_text(TOML, encoding="utf-8")
     return folder
 
