@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from kina_build.dedup.records import Duplicates
+from kina_build.dedup.records import Contamination, Duplicates
 from kina_build.errors import UsageError
 from kina_build.items.findings import Finding
 from kina_build.items.intake import ImportOptions, find_rows
@@ -111,6 +111,12 @@ def _copies(path: Path, item_id: str) -> Iterator[str]:
             other = pair.other_id if pair.item_id == item_id else pair.item_id
             cosine = "" if pair.cosine is None else f", cosine {pair.cosine:.2f}"
             yield f"{pair.status} of {other}{cosine}: {pair.reason}"
+
+
+def _elsewhere(path: Path, item_id: str) -> Iterator[str]:
+    for hit in read_document(path, Contamination).hits:
+        if hit.item_id == item_id:
+            yield f"{hit.finding}: {hit.corpus}, {hit.other_id}: {hit.reason}"
 
 
 def _doubted(path: Path, item_id: str) -> Iterator[str]:
@@ -234,6 +240,7 @@ Teller = Callable[[Path, str], Iterator[str]]
 TELLERS: tuple[tuple[str, str, Teller], ...] = (
     (stages.FINDINGS, "check", _findings),
     (stages.DUPLICATES, "dedup", _copies),
+    (stages.CONTAMINATION, "contamination", _elsewhere),
     (stages.TRIAGE, "triage", _doubted),
     (stages.SUPPORT, "support", _supported),
     (stages.ASSIGNMENTS, "assign", _assigned),
@@ -250,6 +257,7 @@ ORDER = (
     "import",
     "check",
     "dedup",
+    "contamination",
     "triage",
     "decided",
     "support",

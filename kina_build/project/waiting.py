@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.dedup.records import Duplicates
-from kina_build.jsonl import iter_rows, read_document, read_json, read_records
+from kina_build.jsonl import iter_rows, read_document, read_records
 from kina_build.project import stages
 from kina_build.project.decisions import Ruling, Rulings
 from kina_build.project.log import Case
@@ -169,24 +169,6 @@ def _doubtful(project: Project, rulings: Rulings) -> list[Case]:
     ]
 
 
-def _contaminated(project: Project, rulings: Rulings) -> list[Case]:
-    found = read_json(project.root / stages.CONTAMINATION)
-    hits: dict[str, str] = {}
-    for one in found.get("items", ()) if isinstance(found, dict) else ():
-        if one.get("status") == "contaminated":
-            hits.setdefault(str(one["item_id"]), str(one.get("reason") or "stands in another corpus"))
-    return [
-        Case(
-            kind="contaminated item",
-            subject=(item,),
-            message=f"{item}: {why}",
-            how=_signed(f"kina decide item {item} drop, or: keep"),
-        )
-        for item, why in sorted(hits.items())
-        if not _is_ruled(item, rulings)
-    ]
-
-
 def _is_ruled(item: str, rulings: Rulings) -> bool:
     return rulings.of("key", item) is not None or rulings.of("item", item) is not None
 
@@ -280,7 +262,6 @@ Finder = Callable[[Project, Rulings], list[Case]]
 FINDERS: Mapping[str, Finder] = {
     "dedup": _held,
     "triage": _doubtful,
-    "contamination": _contaminated,
     "assign": _open_reviews,
     "settle": _open_contests,
 }

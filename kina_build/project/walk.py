@@ -58,7 +58,11 @@ def read_holding(project: Project) -> Rulings:
     pool = project.root / POOL
     if not rulings.files or not pool.exists():
         return rulings
-    return check_texts(rulings, {item.item_id: item for item in read_pool(pool)})
+    try:
+        items = {item.item_id: item for item in read_pool(pool)}
+    except InputError:  # a pool that was damaged is the import's to tell
+        return rulings
+    return check_texts(rulings, items)
 
 
 @dataclass

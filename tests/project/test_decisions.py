@@ -168,3 +168,22 @@ def test_a_gate_that_no_reason_lets_pass_is_not_decided_on(project: Path) -> Non
     done = run_kina(project, "decide", "gate", "withheld", "allow", "--who", "ann", "--reason", "so")
     assert done.exit_code == 2
     assert "withheld: no gate that may be let pass" in done.stderr
+
+
+@pytest.mark.timeout(600)
+def test_an_item_that_stands_elsewhere_is_left_out_until_a_person_keeps_it(project: Path) -> None:
+    chosen = json.loads((project / "selection.json").read_text())["item_ids"][0]
+    rows = {json.loads(line)["item_id"]: json.loads(line) for line in _lines(project / "pool.jsonl")}
+    (project / "other.jsonl").write_text(json.dumps({"text": rows[chosen]["question"]}) + "\n")
+    with (project / "kina.toml").open("a") as out:
+        out.write('[project.contamination]\nagainst = ["other.jsonl"]\n')
+    done = run_kina(project, "build", "--json")
+    assert done.exit_code == 0, done.output
+    assert ran(done)[:2] == ["contamination", "leave-out"]
+    assert chosen not in released(project)
+    assert {"step": "contaminated", "count": 1, "lost": True} in json.loads(done.stdout)["funnel"]
+    assert "left out as contaminated: stands in other.jsonl" in run_kina(project, "why", chosen).stdout
+
+    decide(project, "item", chosen, "keep", "--who", "ann")
+    assert run_kina(project, "build", "-q").exit_code == 0
+    assert "eligible" in run_kina(project, "why", chosen).stdout
