@@ -10,6 +10,7 @@ import typer
 
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
+from kina_build.cli.project_runner import in_project
 from kina_build.errors import UsageError
 from kina_build.project.options import LeaveOutOptions, OverridesOptions
 
@@ -39,34 +40,25 @@ def decide(
 
     from kina_build.project.decisions import make_ruling, record_ruling
     from kina_build.project.stages import POOL
-    from kina_build.project.table import need_project
 
-    project = need_project(run.config)
     if len(subject) < 2:
         raise UsageError(
             "name the subject and the verdict", hint="kina decide key q016 right --who ann --reason ..."
         )
-    items = _items(project.root / POOL) if kind != "gate" else {}
     if kind == "gate":
         _check_gate(subject[0])
-    ruling = make_ruling(
-        kind,
-        subject[:-1],
-        subject[-1],
-        who=who,
-        reason=reason,
-        at=datetime.now(UTC),
-        items=items,
-        letter=letter,
-    )
-    path = record_ruling(project.root, ruling)
+    with in_project(run.config) as project:
+        items = _items(project.root / POOL) if kind != "gate" else {}
+        now = datetime.now(UTC)
+        ruling = make_ruling(
+            kind, subject[:-1], subject[-1], who=who, reason=reason, at=now, items=items, letter=letter
+        )
+        path = record_ruling(project.root, ruling)
 
     def show(report: dict[str, Any], console: Console) -> None:
         console.line(f"{ruling.about}: {ruling.says}; kina build follows it")
 
-    run.report(
-        {"file": path.relative_to(project.root).as_posix(), "decision": ruling.model_dump(mode="json")}, show
-    )
+    run.report({"file": path.as_posix(), "decision": ruling.model_dump(mode="json")}, show)
 
 
 def _items(pool: Path) -> dict[str, Any]:

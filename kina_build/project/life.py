@@ -14,10 +14,11 @@ from kina_build.items.findings import Finding
 from kina_build.items.intake import ImportOptions, find_rows
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import iter_rows, read_document, read_json, read_records
+from kina_build.jsonl import iter_rows, read_document, read_records
 from kina_build.project import stages
 from kina_build.project.decisions import Rulings, check_texts, read_rulings
 from kina_build.project.eligible import LeftOut
+from kina_build.project.funnel import read_selected
 from kina_build.project.table import Project, Source
 from kina_build.project.waiting import Doubt
 from kina_build.release.names import RECORD
@@ -178,11 +179,9 @@ def _left_out(path: Path, item_id: str) -> Iterator[str]:
 
 
 def _selected(path: Path, item_id: str) -> Iterator[str]:
-    document = read_json(path)
-    ids = [str(one) for one in document["item_ids"]]
+    ids, gains = read_selected(path)
     if item_id in ids:
         at = ids.index(item_id)
-        gains = document.get("gains") or ()
         yield f"pick {at + 1} of {len(ids)}" + (f", gain {gains[at]:.4f}" if at < len(gains) else "")
         return
     yield f"not selected: {_why_not(path.parent, ids, item_id)}"

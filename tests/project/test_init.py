@@ -153,6 +153,18 @@ def test_a_file_that_is_no_question_file_is_said_and_not_written(tmp_path: Path)
     assert not (tmp_path / "kina.toml").exists()
 
 
+def test_what_kina_wrote_and_what_nobody_can_read_is_no_source(project: Path) -> None:
+    (project / "kina.toml").unlink()
+    (project / "notes.txt").write_text("buy milk")
+    done = run_kina(project, "init", "--json")
+    assert done.exit_code == 0, done.output
+    held = tomllib.loads((project / "kina.toml").read_text())
+    assert [one["files"] for one in held["project"]["source"]] == [["questions.csv"]]
+    assert held["project"]["anchors"]["files"] == ["anchors.csv"]
+    assert held["review"]["batch"]["reviews"] == ["reviews.jsonl"]
+    assert "notes.txt" in [one["file"] for one in json.loads(done.stdout)["files"]]
+
+
 def test_the_size_is_a_tenth_and_one_a_stratum_at_least() -> None:
     from kina_build.items.model import Item, Option
 
