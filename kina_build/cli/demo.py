@@ -99,7 +99,7 @@ def demo(
     stopped = next((one for one in status.stages if one.stops), None)
     if stopped is not None:
         raise KinaError(f"`{stopped.line}`: {stopped.reason}")
-    rest = describe_status(status, "demo")
+    rest = describe_status(status)
     shown = {"folder": into.name, "made": made} | {
         key: rest[key] for key in ("stages", "decisions", "funnel", "next")
     }
