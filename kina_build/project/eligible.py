@@ -13,6 +13,7 @@ from kina_build.items.checking.rule import POOL, Finding
 from kina_build.items.pool import read_pool
 from kina_build.project.decisions import Rulings
 from kina_build.project.options import LeaveOutOptions
+from kina_build.rows.jsonl import read_document, read_records
 from kina_review.records import Decision
 
 Record = TypeVar("Record", bound=BaseModel)
