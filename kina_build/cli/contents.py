@@ -58,9 +58,11 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
         },
         "Models": {
             "run": "Ask a model every question; keep its replies",
+            "results": "Read other tools' logs into one scores file",
             "extract": "Read the letter of each reply",
             "score": "Mark replies: choices, universes, triples",
             "link": "Link predicted names to Wikidata items",
+            "compare": "Compare two models, or one under two conditions",
             "rank": "Rank models with confidence sets of ranks",
         },
         "Look": {
