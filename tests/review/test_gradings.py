@@ -1,4 +1,4 @@
-"""Adjudicators are paid through the same ledger: once a grade, by the rule, and derived again by the auditor."""
+"""Adjudicators are paid through the same ledger: once a grade, by the rule, and audited like all pay."""
 
 from __future__ import annotations
 
@@ -57,9 +57,8 @@ def test_a_second_adjudicator_of_an_appeal_is_paid_too(tmp_path: Path) -> None:
     settled(BOTH).post(ledger)
     again = [*BOTH, grade("ann", "16", "hal"), grade("bob", "17", "hal")]
     posted = settled(again).post(ledger).posted or ()
-    assert [(line.reviewer_id, line.amount_minor) for line in posted if line.kind == "grading"] == [
-        ("hal", 150)
-    ]
+    graded = [(line.reviewer_id, line.amount_minor) for line in posted if line.kind == "grading"]
+    assert graded == [("hal", 150)]
     assert audit(ledger, ROWS, scores=again)
 
 
@@ -77,11 +76,8 @@ def test_a_forged_grading_line_is_named(tmp_path: Path) -> None:
         line = next(line for line in book.entries("grading"))
         book.append([line.model_copy(update={"amount_minor": 75})])
     found = audit(ledger, ROWS, scores=BOTH)
-    assert len(found.faults) == 1
-    assert (
-        "grading of 'gus' on item 'it-1', round '1' is 225 minor units, and the files give 150"
-        in found.faults[0]
-    )
+    (fault,) = found.faults
+    assert "grading of 'gus' on item 'it-1', round '1' is 225 minor units, and the files give 150" in fault
 
 
 def test_a_rule_that_pays_no_grades_is_told_as_before(tmp_path: Path) -> None:
