@@ -30,7 +30,7 @@ def assign(run: Run, options: AssignOptions) -> None:
     An item that cannot have two is named with the reviewers who are too few; nothing is
     written then.
     """
-    from kina_build.jsonl import write_records
+    from kina_build.rows.jsonl import write_records
     from kina_review.desk.planning import plan_assignments
     from kina_review.rubric import rules_of
 
@@ -69,7 +69,7 @@ def reopen(run: Run, options: ReopenOptions) -> None:
     The round is paid by the rule and the bar of the item's first round: give `kina review settle` the
     reviews of all rounds together. An item that cannot have two is named, and nothing is written then.
     """
-    from kina_build.jsonl import write_records
+    from kina_build.rows.jsonl import write_records
     from kina_review.desk.planning import plan_next_round
 
     stage = run.start("review reopen", options, show=_show_plan)
@@ -89,7 +89,7 @@ def graders(run: Run, options: GradersOptions) -> None:
     With --appeals those of the items named go to a second one, who sees no name and no grade.
     `kina review settle` takes both grades with --scores twice, and their mean counts.
     """
-    from kina_build.jsonl import write_records
+    from kina_build.rows.jsonl import write_records
     from kina_review.desk.grading_plan import check_grading, plan_graders
 
     check_grading(options)
@@ -107,7 +107,7 @@ def _show_loads(report: dict[str, Any], console: Console) -> None:
 
 def handbook(run: Run, options: HandbookOptions) -> None:
     """Write the reviewers' handbook, or the authors' manual, from the rubric and the pay rules."""
-    from kina_build.jsonl import write_text
+    from kina_build.rows.jsonl import write_text
     from kina_review.manuals import show_page, write_manual
     from kina_review.rubric import rules_of
 
@@ -234,7 +234,7 @@ def pull(run: Run, options: PullOptions) -> None:
     from dataclasses import replace
     from pathlib import Path
 
-    from kina_build.jsonl import read_document, write_records
+    from kina_build.rows.jsonl import read_document, write_records
     from kina_review.desk.deskmap import DeskMap
     from kina_review.desk.exchange import check_desk, fetch, texts_path
 
@@ -268,7 +268,7 @@ def import_reviews(run: Run, options: ImportOptions) -> None:
     `kina review settle` and `kina review agreement` read exports and plain tables themselves;
     this is for what must be stated: local dates, a decimal comma, other names of columns.
     """
-    from kina_build.jsonl import write_records
+    from kina_build.rows.jsonl import write_records
     from kina_review.desk.importing import form_of, import_reviews
 
     form = form_of(options)
@@ -296,7 +296,7 @@ def agreement(run: Run, options: AgreementOptions) -> None:
 
     Flags are reasons for a person to look; none blocks pay.
     """
-    from kina_build.jsonl import write_document
+    from kina_build.rows.jsonl import write_document
     from kina_review.desk.profiles import measure_agreement
     from kina_review.rubric import rules_of
 

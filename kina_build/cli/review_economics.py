@@ -110,7 +110,7 @@ def _show_budget(report: dict[str, Any], console: Console) -> None:
 
 def simulate(run: Run, options: SimulateOptions) -> None:
     """Compare flat pay with the tournament at equal budget, and check first-order dominance."""
-    from kina_build.jsonl import write_text
+    from kina_build.rows.jsonl import write_text
     from kina_review.economics.figures import draw_comparison, population_of, report_comparison
     from kina_review.economics.simulate import compare_schemes
     from kina_review.rubric import rules_of

@@ -25,8 +25,8 @@ def plan(run: Run, options: PlanOptions) -> None:
     Run again before anything was sent, it writes the same file. A payee whose payment is in
     flight or unknown waits until it is reconciled; the others are planned.
     """
-    from kina_build.jsonl import write_text
     from kina_build.options import Role, paths
+    from kina_build.rows.jsonl import write_text
     from kina_review.pay.batch import fill_in, need
     from kina_review.pay.paying import plan_payments
     from kina_review.pay.settling import beside

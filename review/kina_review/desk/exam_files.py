@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kina_build.claims import make_folder
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import read_records, write_records, write_text
-from kina_build.tables import read_typed, write_csv
+from kina_build.rows.jsonl import read_records, write_records, write_text
+from kina_build.rows.outputs import make_folder
+from kina_build.rows.tables import read_typed, write_csv
 from kina_review.desk.exam import (
     AnswerRow,
     KeyRow,

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kina_build.claims import make_folder
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import read_document, read_records, write_document, write_records
 from kina_build.progress import Progress, silent
+from kina_build.rows.jsonl import read_document, read_records, write_document, write_records
+from kina_build.rows.outputs import make_folder
 from kina_build.rows.source import is_stream
 from kina_review.desk.authorship import Annotation, Desk, merge_texts
 from kina_review.desk.collection import Collected, collect_grades, collect_reviews

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from kina_build.errors import Refusal, UsageError
-from kina_build.jsonl import read_records
-from kina_build.tables import read_typed
+from kina_build.rows.jsonl import read_records
+from kina_build.rows.tables import read_typed
 from kina_review.desk.assignment import seeded_hash
 from kina_review.desk.options import GradersOptions
 from kina_review.desk.planning import report_loads

@@ -13,8 +13,8 @@ from typing import Any
 
 from kina_build.errors import Refusal
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import read_records
 from kina_build.progress import Progress, silent
+from kina_build.rows.jsonl import read_records
 from kina_review.desk.assignment import Plan, assign_reviewers, seeded_hash
 from kina_review.desk.options import AssignOptions, ReopenOptions
 from kina_review.intake import read_reviewers, read_reviews

@@ -12,8 +12,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
+from kina_build.rows.tables import read_table
 from kina_build.shares import bound_share
-from kina_build.tables import read_table
 from kina_review.desk.agreement import Coefficient, cohen_kappa, gwet_ac1, krippendorff_alpha
 from kina_review.intake import read_reviews
 from kina_review.records import Review

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from kina_build.errors import UsageError
-from kina_build.tables import read_typed
+from kina_build.rows.tables import read_typed
 from kina_review.economics.advice import Advice, Question, advise
 from kina_review.economics.bonus import Watch, drops_of
 from kina_review.economics.budget import worst_case

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kina_build.errors import Refusal
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 from kina_review.money import MOST_SUM_MINOR, format_amount
 from kina_review.pay.differences import differences, rule_lines, targets
 from kina_review.pay.ledger import Holding, Ledger, PayKey

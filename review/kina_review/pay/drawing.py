@@ -16,10 +16,10 @@ from statistics import NormalDist
 from typing import Any, Literal
 
 from kina_build.errors import InputError, Refusal, UsageError
-from kina_build.jsonl import read_document, read_records, read_text
 from kina_build.manifest import Manifest
+from kina_build.rows.jsonl import read_document, read_records, read_text
+from kina_build.rows.tables import need_rows
 from kina_build.shares import bound_share
-from kina_build.tables import need_rows
 from kina_review.intake import read_findings, read_reviews
 from kina_review.pay.audit import approved_items, check_first, commit, commit_all, draw, register_draw
 from kina_review.records import Audit, Decision, Finding, Review

@@ -22,8 +22,8 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.jsonl import describe
-from kina_build.tables import Row, need_rows
+from kina_build.rows.jsonl import describe
+from kina_build.rows.tables import Row, need_rows
 from kina_review.records import Id, Instant, Record
 from kina_review.words import read_word
 

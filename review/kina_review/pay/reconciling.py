@@ -16,7 +16,7 @@ from typing import Any
 
 from kina_build.errors import Refusal
 from kina_build.rows.source import open_source
-from kina_build.tables import read_typed
+from kina_build.rows.tables import read_typed
 from kina_review.money import format_amount, parse_amount
 from kina_review.pay.ledger import open_ledger
 from kina_review.pay.payees import Account, book_path, check_book, other_names, payment_accounts, read_book
