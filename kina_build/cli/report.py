@@ -69,7 +69,7 @@ def _totals(ledger: Path) -> Payout:
     amounts: Counter[str] = Counter()
     lines: Counter[str] = Counter()
     with open_ledger(ledger) as book:
-        for entry in book.entries("base", "bonus", "penalty", "payment"):
+        for entry in book.entries("base", "bonus", "penalty", "grading", "payment"):
             amounts[entry.kind] += entry.amount_minor
             lines[entry.kind] += 1
         amounts["owed now"] = sum(amounts.values())
