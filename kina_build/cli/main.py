@@ -24,6 +24,7 @@ from kina_build.cli import (
     selection,
     supervised,
     support,
+    taxonomy,
     triage,
 )
 from kina_build.cli.command import Run, command
@@ -80,6 +81,7 @@ GROUPS = (
     items,
     triage,
     repair,
+    taxonomy,
     dedup,
     anchors,
     support,
