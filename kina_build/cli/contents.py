@@ -55,6 +55,7 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "export": "Write a release: splits, card, harness files",
             "verify": "Check a release against its own evidence",
             "diff": "Show what changed between two releases",
+            "publish": "Make a release ready for the hub, with a checklist",
         },
         "Models": {
             "run": "Ask a model every question; keep its replies",
@@ -64,6 +65,7 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "rank": "Rank models with confidence sets of ranks",
         },
         "Look": {
+            "desk": "Look, search and decide in a browser",
             "report": "Write pages about everything in a folder",
             "config": "Print every setting, its value and meaning",
             "demo": "Run the whole flow on bundled questions, offline",
@@ -77,7 +79,9 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "import": "Read reviews that another tool keeps",
             "status": "Show who has done how much",
             "graders": "Give both reviews of an item to an adjudicator",
-            "handbook": "Write the reviewers' handbook",
+            "reopen": "Give items to revise a second round",
+            "exam": "Draw and mark the recruitment exam",
+            "handbook": "Write the manuals of reviewers and authors",
         },
         "Quality": {
             "agreement": "Measure agreement, against chance",

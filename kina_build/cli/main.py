@@ -13,6 +13,7 @@ from kina_build.cli import (
     anchors,
     dedup,
     demo,
+    desk,
     items,
     project,
     ranking,
@@ -91,6 +92,7 @@ GROUPS = (
     scoring,
     ranking,
     report,
+    desk,
 )
 """In the order of the flow."""
 

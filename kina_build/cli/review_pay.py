@@ -97,6 +97,7 @@ def reconcile(run: Run, options: ReconcileOptions) -> None:
     Leaves with exit code 1 when a person must look: amounts differ, somebody was paid
     twice, or an id is unknown.
     """
+    from kina_review.desk.importing import read_columns
     from kina_review.pay.batch import fill_in, need
     from kina_review.pay.reconciling import reconcile_list
 
@@ -106,6 +107,7 @@ def reconcile(run: Run, options: ReconcileOptions) -> None:
         options.batch,
         options.provider_list,
         options.payees,
+        columns=read_columns(options.column),
         complete=options.complete,
         dry_run=options.dry_run,
     )

@@ -58,7 +58,11 @@ def read_holding(project: Project) -> Rulings:
     pool = project.root / POOL
     if not rulings.files or not pool.exists():
         return rulings
-    return check_texts(rulings, {item.item_id: item for item in read_pool(pool)})
+    try:
+        items = {item.item_id: item for item in read_pool(pool)}
+    except InputError:  # a pool that was damaged is the import's to tell
+        return rulings
+    return check_texts(rulings, items)
 
 
 @dataclass
@@ -116,7 +120,7 @@ class Walk:
         return self._look(stage)
 
     def _missing(self, stage: Stage) -> str:
-        owners = {name: one for one, data in self.graph.nodes(data=True) for name in data["stage"].owns}
+        owners = {name: one for one, data in self.graph.nodes(data=True) for name in data["stage"].artefacts}
         read = (name for name in stage.reads if owner_of(name, owners) is None)
         return next((name for name in read if not (self.project.root / name).exists()), "")
 

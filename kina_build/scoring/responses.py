@@ -58,6 +58,8 @@ class Response(BaseModel):
     """Of replies from elsewhere: hash_option of each option as it was shown, in order."""
     option_order: tuple[int, ...] | None = None
     """Places of the options in the order shown, where they were shuffled."""
+    served_model: str | None = None
+    """The model that the endpoint says has answered, where that is not the name it was asked by."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     error: str | None = None

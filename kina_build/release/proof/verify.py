@@ -11,6 +11,7 @@ from typing import Any
 from kina_build.config import ItemRules
 from kina_build.errors import InputError
 from kina_build.items.model import LETTERS, Item
+from kina_build.items.workers import count_processes
 from kina_build.manifest import digest
 from kina_build.release.build import count_split
 from kina_build.release.files.croissant import distribution_faults
@@ -272,7 +273,8 @@ def check_gates(subject: Subject) -> Iterator[Fault]:
         splits[split] = [to_item(row) for row in full if row.answer_index is not None]
     forbidden = {one.item_id: one.reason for one in record.withheld} | record.taken_down
     passed = {one.rule: set(one.item_ids) for one in record.exemptions}
-    for fault in find_faults(Draft(splits, (), frozenset(), forbidden), subject.rules):
+    processes = count_processes(sum(map(len, splits.values())), subject.rules)
+    for fault in find_faults(Draft(splits, (), frozenset(), forbidden), subject.rules, processes=processes):
         fresh = set(fault.item_ids) - passed.get(fault.rule, set())
         if fault.rule not in passed or (fault.item_ids and fresh):
             ids = tuple(sorted(fresh, key=natural)) or fault.item_ids

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kina_build.errors import InputError, UsageError
+from kina_build.release.sources import read_selection
+from kina_build.rows.source import is_stream
 from kina_build.selection.files import ROLES, Files
 
 if TYPE_CHECKING:
@@ -33,9 +35,6 @@ def find_files(selection: Path, folders: Sequence[Path]) -> Files | None:
     Raises:
         UsageError: the manifest or a file is not there.
     """
-    from kina_build.release.sources import read_selection
-    from kina_build.rows.source import is_stream
-
     document = read_selection(selection).document
     if document is None:
         return None
