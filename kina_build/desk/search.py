@@ -14,7 +14,7 @@ from pathlib import Path
 from kina_build.desk.bench import Bench
 from kina_build.encode.vectorcache import default_cache
 from kina_build.items.model import Item
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 
 FORM = 1
 """Of the file: another form is another file."""

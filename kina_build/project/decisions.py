@@ -22,7 +22,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, model_validator
 from kina_build.dedup.overrides import Override
 from kina_build.errors import InputError, UsageError
 from kina_build.items.model import Item
-from kina_build.jsonl import canonical, dump_line, read_records
+from kina_build.rows.jsonl import canonical, dump_line, read_records
 
 FOLDER = "decisions"
 HASH_DIGITS = 16

@@ -11,13 +11,13 @@ from typing import Any
 
 from kina_build.config import ItemRules
 from kina_build.errors import InputError, Refusal, UsageError
-from kina_build.jsonl import write_text
 from kina_build.release.folder import writing_folder
 from kina_build.release.proof.evidence import VERIFIER
 from kina_build.release.proof.verify import Verification, verify_release
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.splits import SUMS
 from kina_build.release.standalone import INSTANCE, entries
+from kina_build.rows.jsonl import write_text
 
 REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 """A repository of the hub: "lab/benchmark", and not "benchmark" or "lab/../x"."""

@@ -13,7 +13,6 @@ from kina_build.dedup.records import Duplicates
 from kina_build.errors import InputError, UsageError
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import iter_rows, read_document, read_json, read_records
 from kina_build.ranking.itemanalysis import ItemFigures
 from kina_build.ranking.leaderboard import Leaderboard
 from kina_build.release.record import ReleaseRecord
@@ -28,6 +27,7 @@ from kina_build.report.rows import (
     ReviewRow,
     ScoreRow,
 )
+from kina_build.rows.jsonl import iter_rows, read_document, read_json, read_records
 from kina_build.selection.reading import read_selection
 from kina_build.selection.records import Selection
 from kina_build.support.matrix import SupportMatrix

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kina_build.claims import make_folder
 from kina_build.errors import Refusal, UsageError
-from kina_build.jsonl import write_text
 from kina_build.report.artefacts import Artefacts, gather_artefacts
 from kina_build.report.site import render_site
+from kina_build.rows.jsonl import write_text
+from kina_build.rows.outputs import make_folder
 
 MARK = "Made by kina-build"
 """Stands in the footer of every page."""

@@ -8,7 +8,7 @@ from kina_build.config import DedupRules
 from kina_build.dedup.records import DuplicatePair, Duplicates
 from kina_build.items.model import LETTERS, Item, Option
 from kina_build.items.pool import write_pool
-from kina_build.jsonl import write_document, write_records
+from kina_build.rows.jsonl import write_document, write_records
 
 HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)>\" onmouseover=alert(2) {{ 7*7 }} {% raw %}"
 

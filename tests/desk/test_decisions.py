@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from kina_build.jsonl import write_records
 from kina_build.project.decisions import read_rulings
+from kina_build.rows.jsonl import write_records
 from kina_build.rows.source import reading
 from tests.desk.flow import write_desk_flow
 from tests.desk.test_guard import HERE, KEY, client

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from kina_build.jsonl import write_records
 from kina_build.release import build_release
+from kina_build.rows.jsonl import write_records
 from tests.desk.flow import HOSTILE, write_desk_flow
 from tests.desk.test_guard import HERE, KEY, client
 from tests.release.pools import spread

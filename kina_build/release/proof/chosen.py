@@ -74,8 +74,8 @@ def _find_manifest(selection: Path, document: Selection, folders: Sequence[Path]
 
 
 def _read_manifest(file: Path) -> Manifest | None:
-    from kina_build.jsonl import read_document
     from kina_build.manifest import Manifest
+    from kina_build.rows.jsonl import read_document
 
     try:
         found = read_document(file, Manifest)

@@ -11,13 +11,13 @@ from typing import Any
 
 from kina_build.config import ItemRules
 from kina_build.items.model import LETTERS
-from kina_build.jsonl import canonical, read_json
 from kina_build.release.build import count_split
 from kina_build.release.files.write import read_parquet
 from kina_build.release.plan import Past
 from kina_build.release.rows import Row, to_item, to_kina
 from kina_build.release.splits import kina_file, natural, parquet_file
 from kina_build.release.versions import content_hash, make_canary, parse_version
+from kina_build.rows.jsonl import canonical, read_json
 
 
 @dataclass(frozen=True)

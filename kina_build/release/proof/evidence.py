@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from kina_build.errors import Refusal
 from kina_build.items.model import Item
-from kina_build.jsonl import canonical, write_document, writing
 from kina_build.release import standalone
 from kina_build.release.admission import Decision
 from kina_build.release.options import Extent
 from kina_build.release.proof.instance import write_instance
+from kina_build.rows.jsonl import canonical, write_document, writing
 
 if TYPE_CHECKING:
     from kina_build.selection.inputs import Inputs

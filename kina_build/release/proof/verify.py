@@ -11,7 +11,6 @@ from kina_build.config import ItemRules
 from kina_build.errors import InputError
 from kina_build.items.model import Item
 from kina_build.items.workers import count_processes
-from kina_build.jsonl import canonical, read_json, read_records
 from kina_build.manifest import digest
 from kina_build.release.files.croissant import distribution_faults
 from kina_build.release.files.write import data_files, derive_figures, derived_files
@@ -32,6 +31,7 @@ from kina_build.release.rows import Row, to_item
 from kina_build.release.splits import CHANGES, CROISSANT, RECORD, SUMS, natural
 from kina_build.release.standalone import INSTANCE, JUDGED, SUPPORT, Unsound
 from kina_build.release.versions import content_hash
+from kina_build.rows.jsonl import canonical, read_json, read_records
 
 EVIDENCE = frozenset({INSTANCE, SUPPORT, JUDGED, VERIFIER})
 """Names that files of evidence may have."""
