@@ -163,13 +163,15 @@ def show_triples(report: dict[str, Any], console: Console) -> None:
     columns = ["relation", "n", "P", "R", "F1"]
     rows = [[name, row["n"], row["p"], row["r"], row["f1"]] for name, row in report["relations"].items()]
     macro = report["macro"]
-    mean_of = "pairs" if report["mode"] == "lm-kbc-2024" else "relations"
+    of_pairs = ("lm-kbc-2024", "lm-kbc-2025", "lm-kbc-2026")
+    mean_of = "pairs" if report["mode"] in of_pairs else "relations"
     head = [f"all (mean of {mean_of})", sum(row[1] for row in rows), macro["p"], macro["r"], macro["f1"]]
     micro = report["micro"]
     pooled = ["all (counts pooled)", head[1], micro["p"], micro["r"], micro["f1"]]
     console.table(f"triples, {report['mode']}", columns, [head, pooled, *rows])
     kinds = [[kind, n] for kind, n in report["mistakes"]["all"].items()]
-    console.table("mistakes", ["kind", "objects"], kinds)
+    if kinds:
+        console.table("mistakes", ["kind", "objects"], kinds)
     left_out = [[reason, n] for reason, n in report["not_scored"].items() if n]
     if left_out:
         console.table("beside the score", ["what", "rows"], left_out)
