@@ -331,7 +331,7 @@ def test_dry_run_asks_nothing(kina: Callable[..., Result], release: Path, tmp_pa
         "run", "--release", release, "--model", "m", "-o", "o.jsonl", "--limit", "2", "--dry-run", "--json"
     )
     report = json.loads(result.stdout)
-    assert (report["calls"], report["items"], report["log"]) == (8, 2, "o.replies.jsonl")
+    assert (report["calls"], report["items"], report["log"]) == (2, 2, "o.replies.jsonl")
     assert not (tmp_path / "o.jsonl").exists()
 
 
