@@ -107,11 +107,26 @@ def show_models(report: dict[str, Any], console: Console) -> None:
     ]
     if unread:
         console.table("not read, or not answered", ["model", "status", "replies"], unread)
+        _show_open(report["models"], console)
     dropped = [[reason, n] for reason, n in report["dropped"].items() if n]
     if dropped:
         console.table("rows left out", ["reason", "rows"], dropped)
     for model in report["models"]:
         _explain(model, console)
+
+
+def _show_open(models: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """Say where replies that were not read could change who is ahead."""
+    known = [m for m in models if m["accuracy_answered"] is not None]
+    if not known:
+        return
+    best = max(m["accuracy_answered"] for m in known)
+    open_to = [m for m in known if m["accuracy_answered"] < best <= m["unread_right"]]
+    for m in open_to:
+        console.say(
+            f"{m['model']}: with every reply right that was not read it would score {m['unread_right']:.4f}, "
+            "and be ahead or level"
+        )
 
 
 def _show_samples(models: Sequence[Mapping[str, Any]], console: Console) -> None:

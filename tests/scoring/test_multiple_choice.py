@@ -408,6 +408,7 @@ def test_avg_over_all_asked_pass_at_k_majority_and_spread_over_samples() -> None
     assert report.score == pytest.approx((1 + 1 / 3) / 2)
     assert report.accuracy_all == pytest.approx((2 / 3 + 1 / 3) / 2)
     assert (report.pass_at_1, report.pass_at_k, report.majority) == (0.5, 1.0, 0.5)
+    assert (report.reply_characters["p50"], report.reply_characters["mean"]) == (9, 9)
     assert report.sd == pytest.approx(0.5 / 2**0.5)  # the first samples give .5, the second 1
 
 
@@ -421,3 +422,13 @@ def test_items_on_one_passage_say_so() -> None:
     first, second, third = score_items(questions, rows)
     assert first.passage == second.passage is not None
     assert third.passage is None
+
+
+def test_what_unread_replies_leave_open() -> None:
+    questions = {n: Question(item_id=n, question="?", choices=("x", "y"), answer="A") for n in ("q1", "q2")}
+    rows = [
+        Response(item_id="q1", model="m", response="Answer: A"),
+        Response(item_id="q2", model="m", response="..."),
+    ]
+    report = report_model("m", questions, score_items(questions, rows), rows)
+    assert (report.score, report.unread_right) == (0.5, 1.0)
