@@ -25,8 +25,8 @@ from kina_build.chat.reading import is_filtered, read_completion, status_of_code
 from kina_build.chat.records import ChatReply, ChatRequest, cost_of
 from kina_build.config import ChatRules
 from kina_build.errors import InputError, UsageError
-from kina_build.jsonl import read_document, write_document
 from kina_build.progress import Progress, silent
+from kina_build.rows.jsonl import read_document, write_document
 
 if TYPE_CHECKING:
     from openai import OpenAI

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from kina_build.chat.records import ChatReply
 from kina_build.errors import InputError
-from kina_build.jsonl import canonical, dump_line
+from kina_build.rows.jsonl import canonical, dump_line
 
 AGAIN = "delete the line; its call will be made again"
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from kina_build.config import ChatRules
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 
 Status = Literal[
     "ok",

@@ -69,7 +69,7 @@ def run(run: Run, options: RunOptions) -> None:
 
 def extract(run: Run, options: ExtractOptions) -> None:
     """Read the letter of each reply; --json writes one row {id, letter, status, rule} a reply."""
-    from kina_build.jsonl import read_records, write_records
+    from kina_build.rows.jsonl import read_records, write_records
     from kina_build.rows.source import STREAM
     from kina_build.scoring.extraction import Reply, count_statuses, extract_row
     from kina_build.scoring.replies import EXTRACTOR_VERSION
@@ -161,7 +161,7 @@ def _score_triples(run: Run, options: ScoreOptions) -> None:
 
 
 def _score_stages(run: Run, options: ScoreOptions) -> None:
-    from kina_build.jsonl import write_records
+    from kina_build.rows.jsonl import write_records
     from kina_build.scoring.lists.stages import compare_conditions, read_stages, stage_files
 
     stage = run.stage(

@@ -14,9 +14,9 @@ import yaml
 
 from kina_build import __version__
 from kina_build.errors import InputError, UsageError
-from kina_build.jsonl import dump_document, write_text
 from kina_build.ranking.leaderboard import Leaderboard, Standing
 from kina_build.ranking.options import RankOptions
+from kina_build.rows.jsonl import dump_document, write_text
 
 SCHEMA_VERSION = "0.2.1"
 """Of Every Eval Ever."""

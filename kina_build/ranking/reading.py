@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from kina_build.config import RankingRules
 from kina_build.errors import UsageError
-from kina_build.jsonl import read_document, write_document, write_records
 from kina_build.progress import Progress, silent
 from kina_build.ranking import itemfiles, sources
 from kina_build.ranking.assembly import Extras, rank_board
@@ -24,6 +23,7 @@ from kina_build.ranking.options import RankOptions
 from kina_build.ranking.published import rank_published, read_published
 from kina_build.ranking.sources import ScoreTable
 from kina_build.release.record import ReleaseRecord
+from kina_build.rows.jsonl import read_document, write_document, write_records
 
 
 @runtime_checkable

@@ -16,8 +16,8 @@ from kina_build.chat.batchapi import complete_by_batch
 from kina_build.config import ChatRules, ScoringRules
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
-from kina_build.jsonl import read_records, read_text, write_records
 from kina_build.progress import Progress, silent
+from kina_build.rows.jsonl import read_records, read_text, write_records
 from kina_build.scoring.calls import Call, collect_responses, plan_calls, plan_list_calls
 from kina_build.scoring.lists import read_seeds
 from kina_build.scoring.options import RunOptions

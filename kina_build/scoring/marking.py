@@ -12,8 +12,8 @@ from typing import Any
 from kina_build.config import ScoringRules
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
-from kina_build.jsonl import read_json, write_records
 from kina_build.progress import Progress, silent
+from kina_build.rows.jsonl import read_json, write_records
 from kina_build.scoring.extractors import RuleRow, compare_rules
 from kina_build.scoring.lettering import STATED, Forms, Lettering, find_forms, refuse_unproven, with_order
 from kina_build.scoring.multiple_choice import ItemScore, score_items

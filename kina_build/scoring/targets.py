@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from kina_build.chat import Endpoint, ReplyLog
 from kina_build.config import ChatRules
 from kina_build.errors import InputError
+from kina_build.rows.tables import read_typed
 from kina_build.scoring.calls import Call
 from kina_build.scoring.options import RunOptions
-from kina_build.tables import read_typed
 
 if TYPE_CHECKING:
     from kina_build.scoring.asking import Inquiry

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kina_build.errors import InputError
-from kina_build.jsonl import canonical, read_text
+from kina_build.rows.jsonl import canonical, read_text
 from kina_build.scoring.prompts import (
     DIRECT_INSTRUCTION,
     DIRECT_PROMPT_VERSION,
