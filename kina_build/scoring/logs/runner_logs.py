@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+from kina_build.rows.tables import Row
 from kina_build.scoring.logs.trials import Log, Trial
 from kina_build.scoring.multiple_choice import read_own
 from kina_build.scoring.questions import hash_option
 from kina_build.scoring.responses import read_responses
-from kina_build.tables import Row
 
 TOOL = "kina-runner"
 
