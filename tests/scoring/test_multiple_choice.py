@@ -14,13 +14,13 @@ from kina_build.config import ScoringRules
 from kina_build.errors import InputError, RowErrors
 from kina_build.items.model import Item
 from kina_build.items.pool import write_pool
-from kina_build.scoring.calls import plan_calls
 from kina_build.scoring.marking import mark_models
 from kina_build.scoring.multiple_choice import score_items
 from kina_build.scoring.prompts import build_prompt, prompt_digest, shuffled_order
 from kina_build.scoring.questions import Question, chance_level, from_item, read_release
 from kina_build.scoring.reports import majority_letter, report_model
 from kina_build.scoring.responses import Response, read_responses, sift_responses
+from kina_build.scoring.runs.calls import plan_calls
 from tests import servers
 from tests.servers import said, scripted
 
