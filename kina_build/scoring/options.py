@@ -140,7 +140,7 @@ class ScoreOptions:
     )
     predictions: Path | None = option(None, help="Triples: predicted rows.", role=Role.input)
     gold: Path | None = option(None, help="Triples: gold rows.", role=Role.input)
-    mode: str = option("lm-kbc-2023", help="Triples: lm-kbc-2023, lm-kbc-2024, strict, seed-recipe, ...")
+    mode: str = option("lm-kbc-2023", help="Triples: lm-kbc-2023 to lm-kbc-2026, strict, seed-recipe, ...")
     relative_tolerance: float | None = option(None, help="Triples, strict: for numbers.", min=0)
     questions: Path | None = option(None, help="Universe: rows id, gold, language, domain.", role=Role.input)
     replies: Path | None = option(None, help="Universe: rows id, response.", role=Role.input)
