@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kina_build.errors import ConfigError
-from kina_build.jsonl import describe
-from kina_build.rows.limits import IntakeRules
+from kina_build.rows.jsonl import describe
+from kina_build.rows.strict import IntakeRules
 
 CONFIG_NAME = "kina.toml"
 
@@ -400,6 +400,23 @@ class RankingRules(Section):
     """Subsamples a rate; KINA paper."""
 
 
+class FidelityRules(Section):
+    """Numbers of short forms and item difficulty: table [fidelity]."""
+
+    level: float = Field(default=0.95, gt=0.5, lt=1)
+    """Confidence of every interval, two-sided."""
+    seeds: int = Field(default=20, ge=2)
+    """Draws of each method by whose mean error a short form is chosen."""
+    draws: int = Field(default=300, ge=1)
+    """Stratified random forms of the same size that a form is set beside."""
+    bins: int = Field(default=5, ge=2)
+    """Bins of difficulty inside a stratum."""
+    models_1pl: int = Field(default=30, ge=2)
+    """Models below which difficulties are told with a warning (rule of thumb of item response theory)."""
+    models_2pl: int = Field(default=100, ge=2)
+    """The same for discriminations."""
+
+
 class Settings(Section):
     """The resolved page of numbers."""
 
@@ -414,6 +431,7 @@ class Settings(Section):
     release: ReleaseRules = ReleaseRules()
     scoring: ScoringRules = ScoringRules()
     ranking: RankingRules = RankingRules()
+    fidelity: FidelityRules = FidelityRules()
     review: dict[str, Any] = Field(default_factory=dict)
     """Table [review], checked by review/kina_review/rubric.py."""
     project: dict[str, Any] = Field(default_factory=dict)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from kina_build.jsonl import read_document
+from kina_build.rows.jsonl import read_document
 
 
 class _Known(BaseModel):

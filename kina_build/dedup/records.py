@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.config import DedupRules
-from kina_build.jsonl import write_text
+from kina_build.rows.jsonl import write_text
 
 Status = Literal["duplicate", "conflict", "review", "template_sibling", "same_passage", "distinct"]
 """duplicate: the same question with the same key, one of the two is dropped.

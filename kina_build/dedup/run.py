@@ -22,9 +22,9 @@ from kina_build.encode.kept import Reuse
 from kina_build.encode.vectorcache import default_cache
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import write_text
 from kina_build.progress import NOBODY, Progress, Teller, silent
-from kina_build.tables import read_typed
+from kina_build.rows.jsonl import write_text
+from kina_build.rows.tables import read_typed
 
 Items = Iterable[Item] | Path | str
 """Items with unique ids, or the file of a pool."""

@@ -19,8 +19,8 @@ import numpy as np
 
 from kina_build.encode.encoders import Vectors, unit_rows
 from kina_build.encode.graph import Shape, Weights, write_bert
-from kina_build.jsonl import canonical
 from kina_build.progress import Progress, silent
+from kina_build.rows.jsonl import canonical
 
 FORM = 1
 """Changes when what is computed does: kept vectors of another form are not used."""
