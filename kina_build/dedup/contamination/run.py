@@ -17,6 +17,7 @@ from kina_build.encode import loading
 from kina_build.encode.encoders import Encoder, packages_of, working_bytes
 from kina_build.encode.kept import Reuse
 from kina_build.items.model import Item
+from kina_build.items.questions import read_map
 from kina_build.progress import NOBODY, Progress, Teller, silent
 
 BYTES_A_SECOND = 20e6
@@ -97,7 +98,9 @@ def run_contamination(
     items = read_questions(options.pool)
     encoder = loading.load_encoder(rules.encoder, rules, encoding) if not options.no_near else None
     room = spare_bytes(engine) - working_bytes(encoder)
-    corpora = {name: open_corpus(path, room) for name, path in name_corpora(options.against).items()}
+    told = read_map(options.map_)
+    paths = name_corpora(options.against)
+    corpora = {name: open_corpus(path, room, told) for name, path in paths.items()}
     size = sum(corpus.size for corpus in corpora.values())
     if size > TOLD_BYTES:
         tell.say(f"{size / 1e6:,.0f} MB to look through, about {size / BYTES_A_SECOND:,.0f} s of one core")
