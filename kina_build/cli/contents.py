@@ -59,6 +59,8 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "score": "Mark replies: choices, universes, triples",
             "link": "Link predicted names to Wikidata items",
             "rank": "Rank models with confidence sets of ranks",
+            "shrink": "Choose a short form, with its error",
+            "difficulty": "Measure how hard items are",
         },
         "Look": {
             "report": "Write pages about everything in a folder",

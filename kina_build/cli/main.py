@@ -13,6 +13,7 @@ from kina_build.cli import (
     anchors,
     dedup,
     demo,
+    fidelity,
     items,
     project,
     ranking,
@@ -86,6 +87,7 @@ GROUPS = (
     release,
     scoring,
     ranking,
+    fidelity,
     report,
 )
 """In the order of the flow."""

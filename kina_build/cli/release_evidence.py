@@ -52,7 +52,7 @@ def find_files(selection: Path, folders: Sequence[Path]) -> Files | None:
         slots[slot] = paths if slot in SEVERAL and paths else next(iter(paths), None)
     slots |= {
         name: str(manifest.params[name])
-        for name in ("by", "domain_by", "eligible")
+        for name in ("by", "domain_by", "eligible", "balance")
         if name in manifest.params
     }
     if slots.get("support") is None:
