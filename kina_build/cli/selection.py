@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -88,8 +88,9 @@ def _choose(
     except Infeasible as error:
         if not run.console.json:
             raise
-        run.console.error(error)
-        said = {"status": "infeasible", "reason": error.message} | asdict(error.shortage)
+        replace(run.console, json=False).error(error)
+        told = {"lines": list(error.lines), "hint": error.hint, "exit_code": error.exit_code}
+        said = {"error": told, "status": "infeasible", "reason": error.message} | asdict(error.shortage)
         run.report(said, show_nothing, error.exit_code)
         return
     if options.output is not None:
