@@ -14,6 +14,7 @@ from docs.generate.markdown import slug
 from docs.generate.settings import pages as settings_pages
 from kina_build.config import Settings, explain
 from kina_build.errors import InputError
+from kina_build.project.table import ProjectTable, Source
 from kina_build.schemas import artefacts, schema_of
 from tests.cli.test_contract import COMMANDS
 
@@ -28,6 +29,8 @@ FOREIGN = {"croissant.json": "https://schema.org/"}
 
 
 def artefact_of(path: Path) -> str:
+    if path.parent.name == "decisions":
+        return "rulings.jsonl"
     if path.name.endswith(".manifest.json"):
         return "manifest.json"
     return ELSEWHERE.get(path.name, path.name)
@@ -122,7 +125,7 @@ def test_every_option_of_a_command_is_on_its_page() -> None:
 def test_every_setting_is_on_its_page() -> None:
     text = settings_pages()["settings.md"]
     for key, _, meaning in explain(Settings()):
-        if key != "review":
+        if key not in ("review", "project"):
             section, _, name = key.partition(".")
             assert f"## [{section}]" in text
             assert f"| `{name}` |" in text
@@ -134,3 +137,11 @@ def test_every_field_of_a_record_is_on_its_page() -> None:
     for one in artefacts().values():
         text = MADE[f"files/{slug(one.name)}.md"]
         assert [name for name in one.record.model_fields if f"| `{name}` |" not in text] == []
+
+
+def test_every_key_of_a_project_is_on_its_page() -> None:
+    text = MADE["project.md"]
+    for heading in ("[project]", "[[project.source]]", "[project.support]", "[[project.model]]", "[review.batch]"):
+        assert f"## {heading}\n" in text
+    for name in (*ProjectTable.model_fields, *Source.model_fields):
+        assert f"| `{name}` |" in text or f"project.{name}]" in text, name

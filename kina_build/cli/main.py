@@ -13,11 +13,13 @@ from kina_build.cli import (
     anchors,
     dedup,
     demo,
+    desk,
     fidelity,
     items,
     project,
     ranking,
     release,
+    repair,
     report,
     review,
     scoring,
@@ -79,6 +81,7 @@ GROUPS = (
     demo,
     items,
     triage,
+    repair,
     dedup,
     anchors,
     support,
@@ -89,6 +92,7 @@ GROUPS = (
     ranking,
     fidelity,
     report,
+    desk,
 )
 """In the order of the flow."""
 

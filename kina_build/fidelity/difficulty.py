@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict
 from kina_build.config import FidelityRules
 from kina_build.fidelity.irt import fit, fit_squares
 from kina_build.fidelity.responses import Responses
-from kina_build.jsonl import write_records
 from kina_build.ranking.itemanalysis import rest_correlation
+from kina_build.rows.jsonl import write_records
 
 MISFIT = 2.0
 """Infit or outfit above which an item's answers are noise beside the model (Wright and Linacre 1994)."""

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from kina_build.errors import Refusal
-from kina_build.jsonl import read_document, write_document
+from kina_build.rows.jsonl import read_document, write_document
 
 Kind = Literal["plain", "linear", "post-stratified"]
 """plain: the score itself; linear: a straight line through the teaching models; post-stratified: the mean of

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.errors import InputError, RowErrors, UsageError
+from kina_build.rows.tables import hint_at, need_rows
 from kina_build.selection.budget import apportion, proportional
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.records import Quota
 from kina_build.support.levels import Indices
-from kina_build.tables import hint_at, need_rows
 
 RULE = re.compile(r"difficulty:([1-9][0-9]?)")
 """Matches "difficulty:5"; not "difficulty", "difficulty:0" nor "length:5"."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from kina_build.config import EngineRules, SelectionRules
 from kina_build.engine import open_engine
-from kina_build.jsonl import write_document
 from kina_build.progress import NOBODY, Teller
+from kina_build.rows.jsonl import write_document
 from kina_build.selection.compare import draw_random, find_gaps
 from kina_build.selection.domains import find_optimum, select
 from kina_build.selection.figures import share
