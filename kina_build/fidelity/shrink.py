@@ -118,11 +118,7 @@ def shrink(
         return _settle(responses, items, (name, kind), trials, ways, seed=seed, rules=rules)
     _check_size(size, responses)
     names = METHODS if method == "auto" else tuple(dict.fromkeys(("random", method)))
-    trials = {}
-    for done, one in enumerate(names, start=1):
-        found = try_method(responses, one, size, kinds, singly(responses), bins=rules.bins, seeds=seeds)
-        trials |= {(one, kind): trial for kind, trial in found.items()}
-        on_progress(done, len(names))
+    trials = try_all(responses, size, names, kinds, rules, on_progress=on_progress)
     name, kind = choose(trials) if method == "auto" else _best_of(trials, method)
     items = DRAWS[name](responses, size, rules.bins, np.random.default_rng(seed))
     ways = [("singly", trials[name, kind])]
@@ -130,6 +126,25 @@ def shrink(
         found = try_method(responses, name, size, (kind,), own, bins=rules.bins, seeds=seeds)
         ways.append((how, found[kind]))
     return _settle(responses, items, (name, kind), trials, ways, seed=seed, rules=rules)
+
+
+def try_all(
+    responses: Responses,
+    size: int,
+    names: Sequence[Method],
+    kinds: Sequence[Kind],
+    rules: FidelityRules = FidelityRules(),
+    *,
+    on_progress: Progress = silent,
+) -> dict[tuple[Any, Kind], Trial]:
+    """Leave every model out of every method and estimator, over `rules.seeds` draws."""
+    trials: dict[tuple[Any, Kind], Trial] = {}
+    alone = singly(responses)
+    for done, name in enumerate(names, start=1):
+        found = try_method(responses, name, size, kinds, alone, bins=rules.bins, seeds=range(rules.seeds))
+        trials |= {(name, kind): trial for kind, trial in found.items()}
+        on_progress(done, len(names))
+    return trials
 
 
 def choose(trials: Mapping[tuple[Any, Kind], Trial]) -> tuple[Any, Kind]:
