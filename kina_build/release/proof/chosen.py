@@ -52,7 +52,7 @@ def find_files(selection: Path, folders: Sequence[Path]) -> Files | None:
     slots |= {
         name: str(manifest.params[name])
         for name in ("by", "domain_by", "eligible", "balance")
-        if name in manifest.params
+        if manifest.params.get(name)
     }
     if slots.get("support") is None:
         raise UsageError(f"{selection}: its manifest names no support", hint=WAY_ON)
