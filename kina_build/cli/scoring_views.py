@@ -89,6 +89,10 @@ def show_models(report: dict[str, Any], console: Console) -> None:
     columns = ["model", "AVG@k", "Pass@1", "macro", "chance", "answered", "items", "k"]
     console.table("accuracy (mean over items; macro: mean over disciplines)", columns, rows)
     _show_samples(report["models"], console)
+    if report.get("estimates"):
+        table = [[e["model"], e["score"], e["estimate"], e["low"], e["high"]] for e in report["estimates"]]
+        columns = ["model", "on the form", "on the pool", "low", "high"]
+        console.table("estimated score on the whole pool, with its interval", columns, table)
     if report.get("extractors"):
         columns = ["rule", "model", "accuracy", "rank", "unread", "with random letters", "other than ours"]
         table = [

@@ -152,6 +152,11 @@ class ScoreOptions:
     stages: tuple[str, ...] = option(
         (), help="Universe: CONDITION=scores.jsonl, once for each of the four.", role=Role.manner
     )
+    estimate: Path | None = option(
+        None,
+        help="estimator.json of `kina shrink`: also estimate the scores on the whole pool.",
+        role=Role.input,
+    )
     output: Path | None = option(None, "-o", help="File to write.", role=Role.output)
 
     def check(self) -> None:
@@ -164,6 +169,8 @@ class ScoreOptions:
             raise UsageError("--letters-of belongs to --task multiple-choice")
         if (self.extractor != "kina" or self.all_extractors) and self.task != "multiple-choice":
             raise UsageError("--extractor and --all-extractors belong to --task multiple-choice")
+        if self.estimate is not None and self.task != "multiple-choice":
+            raise UsageError("--estimate belongs to --task multiple-choice")
         others = self.questions or self.replies or self.judge or self.judge_log
         if self.stages and (self.task != "universe" or others):
             raise UsageError(
