@@ -7,7 +7,7 @@ DATA ?= ../shared/data
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help demo real test test-live soak lint lock notebooks clean
+.PHONY: help demo real test test-live soak lint lock docs notebooks clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -44,8 +44,11 @@ lock: $(STAMP) ## recompile constraints.txt after a change of dependencies
 	  --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' \
 	  pyproject.toml pins.txt -o constraints.txt
 
+docs: $(STAMP) ## build the docs into docs/build/html, without network; warnings are errors
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -d docs/build/trees docs docs/build/html
+
 notebooks: $(STAMP) ## execute the notebooks
 	$(BIN)/python -m pytest -m live tests/test_notebooks.py
 
 clean: ## remove what the targets made
-	rm -rf .venv demo real dist .soak .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .venv demo real dist docs/build docs/generated .soak .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -34,11 +34,12 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.config import DedupRules
-from kina_build.dedup.contamination import find_contamination
-from kina_build.dedup.corpora import open_corpus
-from kina_build.dedup.embedding import load_encoder
-from kina_build.dedup.find import find_duplicates, read_corpus
-from kina_build.dedup.vectorcache import default_cache
+from kina_build.dedup.contamination.corpora import open_corpus
+from kina_build.dedup.contamination.find import find_in_corpora
+from kina_build.dedup.encoded import read_corpus
+from kina_build.dedup.find import find_copies
+from kina_build.encode.loading import load_encoder
+from kina_build.encode.vectorcache import default_cache
 from kina_build.items.model import Item, Option
 
 DATA = Path(os.environ.get("KINA_SHARED_DATA", "../shared/data")) / "mcq" / "mmlu_redux"
@@ -241,7 +242,7 @@ def copies(items: list[Item], rng: random.Random, *, near: bool) -> None:
     started = time.process_time()
     rules = DedupRules(unknown_limit=1)  # full width and homoglyphs are unknown to the encoder
     corpus = read_corpus(pool, encoder, rules, cache=default_cache() if near else None)
-    result = find_duplicates(corpus, rules)
+    result = find_copies(corpus, rules)
     found = {frozenset((pair.item_id, pair.other_id)): pair.status for pair in result.pairs}
     statuses = {(kind, one): found.get(frozenset((one, other)), "distinct") for kind, one, other in pairs}
     print(f"{len(pool)} items, {time.process_time() - started:.0f} CPU s\n")
@@ -324,7 +325,7 @@ def contamination(items: list[Item], rng: random.Random) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, write in FORMS.items():
             (Path(folder) / name).write_bytes(write(texts))
-            result = find_contamination(pool, {name: open_corpus(Path(folder) / name)}, None)
+            result = find_in_corpora(pool, {name: open_corpus(Path(folder) / name)}, None)
             named = {*result.contaminated, *result.review}
             sure = len(names & set(result.contaminated))
             print(f"| {name} | {len(named & names)} | {sure} | {len(named - names)} |")

@@ -37,10 +37,10 @@ from typing import Any
 import numpy as np
 
 from kina_build.config import DedupRules, EngineRules
-from kina_build.dedup.blocks import pairs_in_files
-from kina_build.dedup.neighbours import build_inverted_file, scan_across, search
-from kina_build.dedup.scan import Pairs, pairs_above
-from kina_build.dedup.vectorfiles import open_vectors, write_vectors
+from kina_build.dedup.search.blocks import pairs_in_files
+from kina_build.dedup.search.faiss import build_inverted_file, scan_across, search
+from kina_build.dedup.search.scan import Pairs, pairs_above
+from kina_build.encode.vectorfiles import open_vectors, write_vectors
 from kina_build.engine import open_engine
 
 DATA = Path(os.environ.get("KINA_SHARED_DATA", "../shared/data")) / "mcq" / "mmlu_redux"
@@ -86,10 +86,11 @@ def main() -> None:
 
 def encode_texts() -> Vectors:
     """Encode stems of MMLU-Redux as `kina dedup` would."""
-    from kina_build.dedup.embedding import embed, load_encoder
-    from kina_build.dedup.lexical import item_text
-    from kina_build.dedup.vectorcache import default_cache
-    from kina_build.items.intake import read_items
+    from kina_build.encode.embedding import embed
+    from kina_build.encode.loading import load_encoder
+    from kina_build.encode.texts import item_text
+    from kina_build.encode.vectorcache import default_cache
+    from kina_build.items.importing.files import read_items
 
     items = [item for file in sorted(DATA.glob("*.csv"))[:20] for item in read_items(file).items]
     if not items:

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 import kina_build
-from kina_build.items.intake import read_items
+from kina_build.items.importing.files import read_items
 from kina_build.jsonl import write_records
 from kina_build.scoring.prompts import build_prompt, prompt_digest
 from kina_build.scoring.questions import from_item
 from kina_build.tables import Row, read_table, write_csv
-from review.assignment import assign_reviewers
-from review.intake import read_reviewers
+from kina_review.desk.assignment import assign_reviewers
+from kina_review.intake import read_reviewers
 
 FOLDER = Path(kina_build.__file__).parent / "data"
 SEED = 20260605

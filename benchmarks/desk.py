@@ -17,11 +17,11 @@ from pathlib import Path
 import httpx
 
 from kina_build.items.model import Item, Option
-from review.assignment import assign_reviewers
-from review.deskmap import pull, push
-from review.labelling import labelling_config, review_task
-from review.labelstudio import DeskServer
-from review.records import Assignment, Reviewer
+from kina_review.desk.assignment import assign_reviewers
+from kina_review.desk.deskmap import pull, push
+from kina_review.desk.labelling import labelling_config, review_task
+from kina_review.desk.labelstudio import DeskServer
+from kina_review.records import Assignment, Reviewer
 
 OPTIONS = tuple(Option(key=key, answer=f"answer {key}") for key in "ABCD")
 TASKS = 10_000

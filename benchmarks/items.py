@@ -21,9 +21,9 @@ from typing import Any
 
 from benchmarks.release import measure
 from kina_build.items.answers import build_matrix, spread_strings
-from kina_build.items.expressions import read_formula
-from kina_build.items.intake import ImportOptions, read_all
-from kina_build.items.lint import inspect
+from kina_build.items.checking.expressions import read_formula
+from kina_build.items.checking.lint import check
+from kina_build.items.importing.files import Layout, read_all
 from kina_build.items.model import Item
 from kina_build.items.text import fold_option, fold_stem
 from kina_build.items.triage import triage_keys
@@ -34,18 +34,18 @@ from kina_build.shares import bound_share
 class Corpus:
     name: str
     pattern: str
-    source: ImportOptions = field(default_factory=ImportOptions)
+    source: Layout = field(default_factory=Layout)
 
 
-REDUX = ImportOptions(
+REDUX = Layout(
     encoding="mac-roman", columns={"correct_answer": "answer"}, name_as="subfield", cut_prefix="mmlu_"
 )
 CORPORA = (
     Corpus("MMLU-Redux", "mcq/mmlu_redux/*.csv", REDUX),
-    Corpus("AGIEval", "mcq/agieval/*.jsonl", ImportOptions(name_as="field")),
-    Corpus("BIG-Bench Hard", "mcq/bbh/*.json", ImportOptions(name_as="field")),
-    Corpus("JMMLU", "mcq/jmmlu_ja/*.csv", ImportOptions(name_as="subfield")),
-    Corpus("TruthfulQA (5 languages)", "mcq/truthfulqa_multi/*.json", ImportOptions(prefix_ids=True)),
+    Corpus("AGIEval", "mcq/agieval/*.jsonl", Layout(name_as="field")),
+    Corpus("BIG-Bench Hard", "mcq/bbh/*.json", Layout(name_as="field")),
+    Corpus("JMMLU", "mcq/jmmlu_ja/*.csv", Layout(name_as="subfield")),
+    Corpus("TruthfulQA (5 languages)", "mcq/truthfulqa_multi/*.json", Layout(prefix_ids=True)),
     Corpus("MMLU-Pro", "mmlu_pro/items.jsonl"),
 )
 
@@ -63,7 +63,7 @@ def survey(data: Path) -> None:
     for corpus in CORPORA:
         paths = sorted(data.glob(corpus.pattern))
         _, seconds, result = clock(lambda paths=paths, corpus=corpus: read_all(paths, corpus.source))
-        _, more, found = clock(lambda result=result: inspect(result.items).findings)
+        _, more, found = clock(lambda result=result: check(result.items).findings)
         grave = Counter(finding.severity for finding in found)
         numbers = (len(paths), len(result.items), len(result.rejects), grave["error"], grave["warning"])
         counts = "".join(f"{number:>{width}}" for number, width in zip(numbers, (6, 8, 8, 8, 9), strict=True))
@@ -77,7 +77,7 @@ def survey(data: Path) -> None:
 def facts(data: Path) -> None:
     """Find MMLU-Pro's known faults again."""
     items = read_all([data / "mmlu_pro" / "items.jsonl"]).items
-    probes = {probe.cue: probe for probe in inspect(items).probes}
+    probes = {probe.cue: probe for probe in check(items).probes}
     for cue in ("leading_whitespace", "longest", "stem_overlap"):
         probe = probes[cue]
         told = f"by chance {probe.chance * probe.n:.0f} (p = {probe.p_value:.2g})"

@@ -16,12 +16,11 @@ from scipy.special import ndtri
 from scipy.stats import bootstrap
 
 from kina_build.config import RankingRules
+from kina_build.ranking.assembly import rank_board
 from kina_build.ranking.board import Board, build_board
 from kina_build.ranking.bootstrap import resample, stratified_counts
-from kina_build.ranking.contrasts import compare_all
 from kina_build.ranking.intervals import percentile_interval
-from kina_build.ranking.rank import rank
-from kina_build.ranking.ranks import average_ranks, rank_sets
+from kina_build.ranking.ranks import average_ranks, compare_all, rank_sets
 
 SAMPLES = 10_000
 KINA = (42, 899)
@@ -74,7 +73,7 @@ def compare_speed() -> None:
     ours, drawn = clock(lambda: resample(board, SAMPLES, 0))
     loop, looped = clock(lambda: naive(board, SAMPLES))
     peer, _ = clock(lambda: by_scipy(board, SAMPLES))
-    whole, _ = clock(lambda: rank(board, RankingRules(samples=SAMPLES)))
+    whole, _ = clock(lambda: rank_board(board, RankingRules(samples=SAMPLES)))
     spread = np.abs(drawn.means.std(axis=0) / looped.std(axis=0) - 1).max()  # type: ignore[attr-defined]
     print(f"bootstrap means, {models} models x {items} items, {SAMPLES:,} resamples, CPU seconds")
     print(f"  kina              {ours:8.3f} s   goal 0.10 s")

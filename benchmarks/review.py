@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from review.ledger import COLUMNS, create_ledger, open_ledger
-from review.payees import PayeeBook
-from review.posting import post_to
-from review.records import LedgerEntry, PayRule, Review
-from review.tournament import Terms, settle
+from kina_review.pay.ledger import COLUMNS, create_ledger, open_ledger
+from kina_review.pay.payees import PayeeBook
+from kina_review.pay.posting import post_to
+from kina_review.records import LedgerEntry, PayRule, Review
+from kina_review.tournament.settlement import Terms, settle
 
 REVIEWS = 100_000
 ENTRIES = 1_000_000

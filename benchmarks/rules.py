@@ -6,7 +6,7 @@ import csv
 from collections import Counter
 from pathlib import Path
 
-from kina_build.items.rulebook import rules_page
+from kina_build.items.checking.rulebook import rules_page
 
 ROOT = Path(__file__).resolve().parent.parent
 PRECISION = ROOT / "tests/items/precision.csv"

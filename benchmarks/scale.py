@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.selection import draw_judge
-from kina_build.support.ids import Ids, encode_ids
-from kina_build.support.matrix import write_support
+from kina_build.support.levels import Ids, encode_ids
+from kina_build.support.npz import write_support
 
 ANCHORS = 100
 PART_ITEMS = 1_000_000
@@ -87,22 +87,22 @@ def _command(folder: str, arguments: list[str]) -> dict[str, Any]:
 def run_inside(arguments: list[str]) -> None:
     """Run a command in this process with its readings of levels counted; print the figures on stderr."""
     from kina_build.cli.main import run
-    from kina_build.selection.shards import Shards
-    from kina_build.support.pieces import PartedLevels
+    from kina_build.selection.solver.shards import Shards
+    from kina_build.support.levels import FileLevels
 
     passes, read = [0], [0]
-    whole, take = Shards.sum_gains, PartedLevels.__getitem__
+    whole, take = Shards.sum_gains, FileLevels.__getitem__
 
     def sum_gains(self: Shards, *given: Any) -> Any:
         passes[0] += 1
         return whole(self, *given)
 
-    def getitem(self: PartedLevels, items: Any) -> Any:
+    def getitem(self: FileLevels, items: Any) -> Any:
         rows = take(self, items)
         read[0] += rows.nbytes
         return rows
 
-    Shards.sum_gains, PartedLevels.__getitem__ = sum_gains, getitem  # type: ignore[method-assign]
+    Shards.sum_gains, FileLevels.__getitem__ = sum_gains, getitem  # type: ignore[method-assign]
     sys.argv = ["kina", *arguments]
     try:
         run()

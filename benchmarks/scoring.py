@@ -27,7 +27,7 @@ Extractor = Callable[[dict[str, Any]], str | None]
 
 
 def ours(row: dict[str, Any]) -> str | None:
-    from kina_build.scoring.letters import extract_letter
+    from kina_build.scoring.replies import extract_letter
 
     return extract_letter(
         row["response"], row["n_options"], row.get("options"), row.get("reasoning", "")
@@ -183,7 +183,7 @@ def rescore() -> None:
 
 
 def universes() -> None:
-    from kina_build.scoring.universe import ListReply, Seed, match_replies, sum_up
+    from kina_build.scoring.lists import ListReply, Seed, match_replies, sum_up
 
     rng = random.Random(0)
     names = [f"{rng.choice(WORDS)} {rng.choice(WORDS)} {n}" for n in range(5000)]

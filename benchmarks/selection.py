@@ -27,13 +27,14 @@ from typing import Any
 import numpy as np
 
 from kina_build.config import SelectionRules
-from kina_build.selection.choose import choose
-from kina_build.selection.greedy import pick_greedily
-from kina_build.selection.index import StandingGains
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.posing import split
-from kina_build.selection.problem import Problem
-from kina_build.support.matrix import SupportMatrix, write_support
+from kina_build.selection.solver.choose import choose
+from kina_build.selection.solver.gains import StandingGains
+from kina_build.selection.solver.greedy import pick_greedily
+from kina_build.selection.solver.problem import Problem
+from kina_build.support.matrix import SupportMatrix
+from kina_build.support.npz import write_support
 
 
 def draw_judge(items: int, anchors: int, seed: int = 0) -> SupportMatrix:

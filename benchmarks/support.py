@@ -20,18 +20,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules, SupportRules
-from kina_build.dedup.embedding import embed
+from kina_build.encode.embedding import embed
 from kina_build.items.model import Item, Option
 from kina_build.jsonl import write_records
 from kina_build.progress import Progress, silent
 from kina_build.support.anchors import Anchor
-from kina_build.support.embedding import support_by_embedding
-from kina_build.support.embeddingparts import EmbeddingPart, make_embedding_part, plan_embedding
-from kina_build.support.labels import ItemLabel, PairLabel
-from kina_build.support.logistic import fit_calibrator, solve_ridge_logistic
-from kina_build.support.partfiles import make_parts, work_folder
-from kina_build.support.poolparts import deal_pool
-from kina_build.support.reference import support_by_bank
+from kina_build.support.bank.calibrators import fit_calibrator, solve_ridge_logistic
+from kina_build.support.bank.labels import ItemLabel, PairLabel
+from kina_build.support.bank.reference import support_by_bank
+from kina_build.support.embedding import (
+    EmbeddingPartition,
+    make_embedding_partition,
+    plan_embedding,
+    support_by_embedding,
+)
+from kina_build.support.partition.files import make_partitions, work_folder
+from kina_build.support.partition.pool import partition_pool
 
 DIMENSION = 384
 TOPICS = 100
@@ -125,17 +129,17 @@ def time_parts(count: int, size: int) -> None:
         pool, target = Path(name) / "pool.jsonl", Path(name) / "support"
         write_records(pool, draw_items(count))
         dealt, seconds, peak = timed(
-            lambda: deal_pool(pool, work_folder(target), size=lambda _: size, sample=5000)
+            lambda: partition_pool(pool, work_folder(target), size=lambda _: size, sample=5000)
         )
         show(f"pool of {count:,} cut into parts of {size:,}", seconds, peak, "")
         plan = plan_embedding(
             dealt, anchors, encoder, name="drawn", encoding=DedupRules(), cache=None, rules=rules
         )
 
-        def make(part: EmbeddingPart) -> None:
-            make_embedding_part(part, lambda texts: embed(texts, encoder))
+        def make(part: EmbeddingPartition) -> None:
+            make_embedding_partition(part, lambda texts: embed(texts, encoder))
 
-        _, seconds, peak = timed(lambda: make_parts(plan, make, target))
+        _, seconds, peak = timed(lambda: make_partitions(plan, make, target))
         show("  scored part by part, vectors drawn", seconds, peak, f"{len(anchors)} anchors")
 
 

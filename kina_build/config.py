@@ -1,6 +1,6 @@
 """Every number of the build, once: default, unit, source. `kina.toml` overrides them.
 
-The numbers of the review side live in `review/rubric.py`; its table of kina.toml is
+The numbers of the review side live in `review/kina_review/rubric.py`; its table of kina.toml is
 carried here unread.
 """
 
@@ -395,7 +395,7 @@ class Settings(Section):
     scoring: ScoringRules = ScoringRules()
     ranking: RankingRules = RankingRules()
     review: dict[str, Any] = Field(default_factory=dict)
-    """Table [review], checked by review/rubric.py."""
+    """Table [review], checked by review/kina_review/rubric.py."""
     project: dict[str, Any] = Field(default_factory=dict)
     """Table [project], checked by project/table.py."""
 

@@ -21,7 +21,7 @@ from kina_build.rows.strict import JsonFault, lines_of, parse_json
 Record = TypeVar("Record", bound=BaseModel)
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path | str) -> bytes:
     """Read a whole file, or standard input for "-"; gzip is unpacked.
 
     Raises:
@@ -30,7 +30,7 @@ def read_bytes(path: Path) -> bytes:
     return open_source(path).data
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path | str) -> str:
     """Read a UTF-8 file, without its byte order mark.
 
     Raises:
@@ -62,7 +62,7 @@ def decode(source: Source) -> str:
     return text
 
 
-def iter_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def iter_rows(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) for each object of a JSON Lines file or of a JSON array.
 
     Raises:
@@ -137,7 +137,7 @@ WHOLE_FAULTS = frozenset({"json_too_deep", "json_repeated_key", "json_not_finite
 """Faults of a line that is a value, so that the text is lines."""
 
 
-def read_records(path: Path, model: type[Record]) -> list[Record]:
+def read_records(path: Path | str, model: type[Record]) -> list[Record]:
     """Read a JSON Lines file into records of one model.
 
     Raises:
@@ -160,7 +160,7 @@ def read_records(path: Path, model: type[Record]) -> list[Record]:
     return records
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path | str) -> Any:
     """Read one JSON document.
 
     Raises:
@@ -172,7 +172,7 @@ def read_json(path: Path) -> Any:
         raise InputError(f"{path}:{error.line}: {error.message}") from None
 
 
-def read_document(path: Path, model: type[Record]) -> Record:
+def read_document(path: Path | str, model: type[Record]) -> Record:
     """Read one JSON document into a model.
 
     Raises:
@@ -208,7 +208,7 @@ def dump_document(value: BaseModel | Mapping[str, Any]) -> str:
 
 
 def write_records(
-    path: Path, records: Iterable[BaseModel | Mapping[str, Any]], *, private: bool = False
+    path: Path | str, records: Iterable[BaseModel | Mapping[str, Any]], *, private: bool = False
 ) -> int:
     """Write records as JSON Lines, atomically; return how many."""
     count = 0
@@ -219,25 +219,26 @@ def write_records(
     return count
 
 
-def write_document(path: Path, value: BaseModel | Mapping[str, Any], *, private: bool = False) -> None:
+def write_document(path: Path | str, value: BaseModel | Mapping[str, Any], *, private: bool = False) -> None:
     """Write one JSON document, atomically."""
     write_text(path, dump_document(value), private=private)
 
 
-def write_text(path: Path, text: str, *, private: bool = False) -> None:
+def write_text(path: Path | str, text: str, *, private: bool = False) -> None:
     """Write a UTF-8 text file, atomically."""
     with writing(path, private=private) as out:
         out.write(text.encode())
 
 
 @contextmanager
-def writing(path: Path, *, private: bool = False) -> Iterator[IO[bytes]]:
+def writing(path: Path | str, *, private: bool = False) -> Iterator[IO[bytes]]:
     """Open a file for writing so that it appears whole or not at all.
 
     The bytes go to a hidden file beside the target, which replaces it only after
     everything was written and synced. The folder must be there. "-" writes to standard
     output. A private file can be read by its owner only.
     """
+    path = Path(path)
     forget(path)
     if path == STREAM:
         yield sys.stdout.buffer

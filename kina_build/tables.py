@@ -52,7 +52,7 @@ class Row:
         return RowFault(self.file, self.line, message)
 
 
-def read_table(paths: Path | Sequence[Path]) -> list[Row]:
+def read_table(paths: Path | str | Sequence[Path]) -> list[Row]:
     """Read rows of CSV, TSV, JSON Lines, a JSON array or Parquet; the content tells which.
 
     Args:
@@ -176,7 +176,7 @@ def _next(reader: Reader, name: str, faults: list[RowFault]) -> list[str] | None
         return None
 
 
-def read_typed(paths: Path | Sequence[Path], model: type[Record]) -> list[Record]:
+def read_typed(paths: Path | str | Sequence[Path], model: type[Record]) -> list[Record]:
     """Read rows of a table, or of several, into records of one model.
 
     Raises:
@@ -197,7 +197,7 @@ def read_typed(paths: Path | Sequence[Path], model: type[Record]) -> list[Record
     return records
 
 
-def need_rows(paths: Path | Sequence[Path]) -> list[Row]:
+def need_rows(paths: Path | str | Sequence[Path]) -> list[Row]:
     """Read rows as read_table does, from files of which each must have some.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Callable, Iterable
@@ -63,3 +64,15 @@ def kina(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Resul
     monkeypatch.chdir(tmp_path)
     runner = CliRunner()
     return lambda *arguments: runner.invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="session")
+def flow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder in which `kina demo` has run: once for all tests that look at what it made."""
+    from kina_build.cli.main import app
+
+    folder = tmp_path_factory.mktemp("flow") / "demo"
+    with contextlib.chdir(folder.parent):
+        done = CliRunner().invoke(app, ["demo", "--into", "demo"])
+    assert done.exit_code == 0, done.stderr
+    return folder

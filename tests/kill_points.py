@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import kina_build
-import review
+import kina_review
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CHANGES = {
@@ -219,7 +219,7 @@ def load() -> None:
         "latex2mathml.converter",
     ):
         importlib.import_module(name)
-    for package in (kina_build, review):
+    for package in (kina_build, kina_review):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
 

@@ -9,7 +9,7 @@ import pytest
 from kina_build.config import EngineRules
 from kina_build.engine import Engine, open_engine
 from kina_build.errors import ConfigError, InputError, KinaError, RowErrors, RowFault
-from kina_build.selection.shortage import Infeasible, Shortage
+from kina_build.selection.solver.shortage import Infeasible, Shortage
 
 
 class Adder:

@@ -11,8 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from kina_build.errors import ConfigError, InputError
-from kina_build.scoring.wikidata import LiveClient
-from review.labelstudio import DeskServer, probe
+from kina_build.scoring.triples.wikidata import LiveClient
+from kina_review.desk.labelstudio import DeskServer, probe
 
 
 @contextmanager

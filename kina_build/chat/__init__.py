@@ -4,22 +4,6 @@ What a call is goes by its key: equal requests are asked once, and a request tha
 already answers is not asked again.
 """
 
-from kina_build.chat.batches import complete_batches, fold_batches
-from kina_build.chat.client import Meter, complete
-from kina_build.chat.endpoint import Endpoint
-from kina_build.chat.log import ReplyLog
-from kina_build.chat.records import ChatReply, ChatRequest, Status, cost_of, count_statuses
+import lazy_loader
 
-__all__ = [
-    "ChatReply",
-    "ChatRequest",
-    "Endpoint",
-    "Meter",
-    "ReplyLog",
-    "Status",
-    "complete",
-    "complete_batches",
-    "cost_of",
-    "count_statuses",
-    "fold_batches",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

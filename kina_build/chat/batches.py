@@ -27,6 +27,10 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+def _unsaid(_message: str) -> None:
+    """Say nothing."""
+
+
 class Workers(Protocol):
     """Where batches run: an engine."""
 
@@ -195,3 +199,24 @@ class _Spread:
                 self.failed[reply.key] = reply
             if reply.status == "auth":
                 self.closed = "the endpoint refused the key"
+
+
+def open_log(path: Path | None, *, fresh: bool = False, say: Callable[[str], None] = _unsaid) -> ReplyLog:
+    """Open a log of replies, those of batches left over included.
+
+    Args:
+        path: of the log; None keeps replies in memory.
+        fresh: serve none of the replies that are there.
+        say: told of replies that cannot be checked.
+
+    Raises:
+        InputError: a file that cannot be read, or a line that was changed since it was written.
+    """
+    log = ReplyLog(path)
+    if path is not None:
+        fold_batches(log)
+    if log.unsigned and not fresh:
+        say(f"{path}: {log.unsigned} replies carry no digest (an older version kept them): unchecked")
+    if fresh:
+        log.set_aside()
+    return log

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, nullcontext, suppress
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kina_build.chat.endpoint import Endpoint
-from kina_build.chat.groupsync import GroupSync
 from kina_build.chat.log import ReplyLog
 from kina_build.chat.records import ChatReply, ChatRequest, cost_of
-from kina_build.chat.stopping import stopping
 from kina_build.config import ChatRules
 from kina_build.progress import Progress, silent
 
@@ -184,3 +184,58 @@ class _Session:
             self.closed = self.closed or f"the cap of {rules.max_cost} on cost is reached"
         self.meter.calls += not self.closed
         return not self.closed
+
+
+class GroupSync:
+    """Sync at most once at a time; what is written meanwhile is covered by the next sync."""
+
+    def __init__(self, sync: Callable[[], None]) -> None:
+        self._sync = sync
+        self._running: asyncio.Task[None] | None = None
+        self._next: asyncio.Task[None] | None = None
+
+    async def wait(self) -> None:
+        """Return once all that was written before this call is synced.
+
+        Raises:
+            Exception: what the sync raised.
+        """
+        if self._next is None:
+            self._next = asyncio.create_task(self._follow(self._running))
+        # one who gives up waiting must not stop the sync of the others
+        await asyncio.shield(self._next)
+
+    async def _follow(self, running: asyncio.Task[None] | None) -> None:
+        if running is not None:
+            await asyncio.wait([running])
+        self._running, self._next = self._next, None
+        await asyncio.to_thread(self._sync)
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def stopping(stop: Callable[[], None]) -> Iterator[None]:
+    """Call `stop` on Ctrl-C and SIGTERM while the block lasts, instead of what they would do.
+
+    Signals that are ignored stay so. Outside of the main thread, and where the event loop
+    has no signal handlers, nothing changes.
+    """
+    loop = asyncio.get_running_loop()
+    before: dict[signal.Signals, Any] = {}
+    try:
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                handler = signal.getsignal(number)
+                if handler not in (None, signal.SIG_IGN):
+                    loop.add_signal_handler(number, stop)
+                    before[number] = handler
+    except NotImplementedError:  # Windows
+        pass
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)

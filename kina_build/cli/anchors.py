@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import typer
 
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
-
-if TYPE_CHECKING:
-    from kina_build.support.anchors import Anchor
-    from kina_build.support.experts import Finding, MergedAnchors
-
-Lists = Annotated[
-    list[Path] | None,
-    typer.Argument(help="Anchor lists, CSV or JSON Lines; one file an expert.", metavar="FILE..."),
-]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="The merged anchors.jsonl to write.")]
-Worksheet = Annotated[
-    Path | None, typer.Option("--worksheet", help="Write a CSV for experts: known anchors and blank rows.")
-]
-PoolFile = Annotated[
-    Path | None, typer.Option("--pool", help="A pool.jsonl whose domains the anchors must cover.")
-]
-MinExperts = Annotated[
-    int, typer.Option("--min-experts", min=1, help="Leave out anchors that fewer experts named.")
-]
+from kina_build.errors import UsageError
+from kina_build.support.options import AnchorsOptions
 
 SHOWN = 12
 """Findings printed for people before the rest is only counted."""
 
 
-def anchors(
-    run: Run,
-    *,
-    files: Lists = None,
-    output: Output = None,
-    worksheet: Worksheet = None,
-    pool: PoolFile = None,
-    min_experts: MinExperts = 1,
-) -> None:
+def anchors(run: Run, options: AnchorsOptions) -> None:
     """Check and merge experts' anchor lists, weigh them, and make worksheets.
 
     Each file is one expert's list (or has a column `expert`). Rows with the same domain and
@@ -49,70 +23,18 @@ def anchors(
     stratum, shared by the experts' weights. A worksheet that was filled in is read back by
     giving it as FILE; rows whose statement is blank are skipped.
     """
-    from kina_build.errors import UsageError
-
-    if not files and not (pool and worksheet and not output):
+    if not options.files and not (options.pool and options.worksheet and not options.output):
         raise UsageError(
             "no anchor list given", hint="give FILE..., or start one: --pool POOL --worksheet CSV"
         )
-    stage = run.stage(
-        "anchors",
-        inputs=[*(files or ()), *([pool] if pool else ())],
-        outputs=[path for path in (output, worksheet) if path],
-        params={
-            "min_experts": min_experts,
-            "output": bool(output),
-            "rules": run.settings.support.model_dump(),
-        },
-        show=_show,
-    )
+    rules = run.settings.support
+    params = {"output": bool(options.output), "rules": rules.model_dump()}
+    stage = run.start("anchors", options, params=params, show=_show)
     if stage.up_to_date():
         return
-    from kina_build.items.pool import read_pool
-    from kina_build.support.anchors import write_anchors
-    from kina_build.support.experts import compare_domains
-    from kina_build.support.worksheet import COLUMNS, anchor_sheet
-    from kina_build.tables import write_csv
+    from kina_build.support.scoring import anchor_files
 
-    items = read_pool(pool) if pool else []
-    merged, weighed = _merge(run, files or [], min_experts)
-    if output:
-        write_anchors(output, weighed)
-    if worksheet:
-        write_csv(worksheet, COLUMNS, anchor_sheet(merged.anchors if merged else (), items))
-    stage.finish(_report(merged, weighed, compare_domains(weighed, items) if pool else []))
-
-
-def _merge(run: Run, files: list[Path], min_experts: int) -> tuple[MergedAnchors | None, list[Anchor]]:
-    """Read and merge the lists; return them with the experts' weights, and the anchors with mu."""
-    from kina_build.support.anchors import weigh_anchors
-    from kina_build.support.experts import merge_proposals, read_proposals
-
-    if not files:
-        return None, []
-    merged = merge_proposals([row for file in files for row in read_proposals(file)], min_experts)
-    mu = weigh_anchors(merged.anchors, run.settings.support)
-    weighed = [
-        anchor.model_copy(update={"weight": float(weight)})
-        for anchor, weight in zip(merged.anchors, mu, strict=True)
-    ]
-    return merged, weighed
-
-
-def _report(merged: MergedAnchors | None, anchors: list[Anchor], about_pool: list[Finding]) -> dict[str, Any]:
-    from collections import Counter
-
-    findings = [*(merged.findings if merged else ()), *about_pool]
-    return {
-        "anchors": len(anchors),
-        "by_domain": dict(sorted(Counter(anchor.domain for anchor in anchors).items())),
-        "by_kind": dict(sorted(Counter(str(anchor.kind) for anchor in anchors).items())),
-        "experts": list(merged.experts) if merged else [],
-        "agreement": merged.agreement if merged else None,
-        "named_by": {key: list(names) for key, names in merged.named_by.items()} if merged else {},
-        "findings": [finding.model_dump() for finding in findings],
-        "left_out": [finding.model_dump() for finding in merged.left_out] if merged else [],
-    }
+    stage.finish(anchor_files(options, rules))
 
 
 def _show(report: dict[str, Any], console: Console) -> None:

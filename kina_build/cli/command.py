@@ -33,7 +33,7 @@ Show = Callable[[dict[str, Any], Console], None]
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 """Errors of a disk that takes no more."""
 
-OWN = {"kina_build", "review"}
+OWN = {"kina_build", "kina_review"}
 """Our packages: one of these that cannot be imported is a fault in kina itself."""
 DISTRIBUTIONS = {
     "faiss": "faiss-cpu",
@@ -103,6 +103,7 @@ class Run:
         show: Show,
         params: Mapping[str, Any] | None = None,
         is_ours: Callable[[Path], bool] | None = None,
+        kept: Sequence[Path] = (),
     ) -> Stage:
         """Start a stage whose options say themselves what it reads, writes and is shaped by.
 
@@ -112,6 +113,7 @@ class Run:
             show: prints the report for people.
             params: what shapes the outputs beside the options: resolved settings.
             is_ours: tells by its content whether an output is ours, where no manifest does.
+            kept: more files that no output may be, such as those beside a ledger.
 
         Raises:
             UsageError: as stage.
@@ -127,7 +129,7 @@ class Run:
             show=show,
             folders=folders,
             is_ours=is_ours,
-            kept=paths(options, Role.kept),
+            kept=[*paths(options, Role.kept), *kept],
         )
 
     def engine_rules(self, kind: str | None, memory_mb: int | None = None) -> EngineRules:

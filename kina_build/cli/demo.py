@@ -14,7 +14,7 @@ from kina_build.cli.console import Console
 from kina_build.cli.project import walk_through
 from kina_build.cli.project_views import show_rest
 from kina_build.errors import KinaError, UsageError
-from kina_build.selection.figures import figures_of
+from kina_build.selection.reading import figures_of
 
 if TYPE_CHECKING:
     from kina_build.project.status import ProjectStatus

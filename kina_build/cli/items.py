@@ -1,51 +1,26 @@
-"""`kina import`: questions in."""
+"""`kina import` and `kina check`: questions in, and what is wrong with them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kina_build.cli.check import check, collector_paused
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.errors import SHOWN_FAULTS, UsageError
+from kina_build.items.options import CheckOptions, ImportOptions
 
 if TYPE_CHECKING:
-    from kina_build.items.intake import ImportResult
-    from kina_build.items.reject import Reject
+    from kina_build.items.importing.rawfile import Reject
+    from kina_build.items.pool import Pool
 
-Format = Literal["auto", "jsonl", "json", "csv", "tsv", "parquet", "arrow", "xlsx", "quiz"]
-KeyWord = Literal["auto", "letter", "text", "index0", "index1"]
-
-MAP_HELP = (
-    "Read an item field from a column or a dotted path; 'options=A,B,C,D' takes several, 'verdict=' none. "
-    "A file's name: one such line a line."
-)
-SET_HELP = "Give every row one value: --set field=law."
+SEVERITIES = ("error", "warning", "info")
 
 
-def import_(
-    run: Run,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Question files, dataset folders.")],
-    *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The pool to write; '-' for stdout.")],
-    format_: Annotated[Format, typer.Option("--format", help="Of the files; auto looks at them.")] = "auto",
-    encoding: Annotated[str | None, typer.Option("--encoding", help="Of files that are not UTF-8.")] = None,
-    delimiter: Annotated[str | None, typer.Option("--delimiter", help="Of CSV files; '\\t' for tab.")] = None,
-    map_: Annotated[list[str] | None, typer.Option("--map", metavar="KEY=COLUMN", help=MAP_HELP)] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help=SET_HELP)] = None,
-    name_as: Annotated[
-        str | None, typer.Option("--name-as", metavar="KEY", help="Item field that takes the file's name.")
-    ] = None,
-    cut_prefix: Annotated[str, typer.Option("--cut-prefix", help="Cut this off the file's name.")] = "",
-    prefix_ids: Annotated[bool, typer.Option("--prefix-ids", help="Ids become FILE:ID.")] = False,
-    key_form: Annotated[KeyWord, typer.Option("--key-form", help="How answer keys are written.")] = "auto",
-    keep_going: Annotated[bool, typer.Option("--keep-going", help="Write the good rows anyway.")] = False,
-) -> None:
+def import_(run: Run, options: ImportOptions) -> None:
     """Read questions from JSON, JSON Lines, CSV, TSV, Parquet, xlsx, quizzes or a dataset folder into a pool.
 
     Quizzes are Aiken, GIFT and Moodle XML. Layouts of well-known sets are recognised.
@@ -54,44 +29,61 @@ def import_(
     each row that cannot be read is listed with its line and the reason. With rejects the
     exit code is 1, and nothing is written unless --keep-going is given.
     """
-    from kina_build.items.intake import ImportOptions, read_all
-    from kina_build.items.pool import write_pool
+    from kina_build.items.questions import import_questions, layout_of
 
     rules = run.settings.items
-    source = ImportOptions(
-        format=format_,
-        encoding=encoding,
-        delimiter="\t" if delimiter in ("\\t", "tab") else delimiter,
-        columns={**rules.columns, **_pairs("--map", _map_lines(map_))},
-        constants={**rules.constants, **_pairs("--set", set_)},
-        name_as=name_as,
-        cut_prefix=cut_prefix,
-        prefix_ids=prefix_ids,
-        key_form=key_form,
-    )
-    params = {**source.__dict__, "keep_going": keep_going}
-    stage = run.stage("import", inputs=files, outputs=[output], params=params, show=_show_import)
+    layout = layout_of(options, rules)
+    params = {"columns": dict(layout.columns), "constants": dict(layout.constants)}
+    stage = run.start("import", options, params=params, show=_show_import)
     if stage.up_to_date():
         return
-    with collector_paused(), run.console.progress("reading") as progress:
-        result = read_all(files, source, progress)
-    report = _import_report(result)
-    _tell_rejects(run.console, result)
-    if result.rejects and not keep_going:
+    with run.console.progress("reading") as progress:
+        pool = import_questions(options, rules, progress)
+    _tell_rejects(run.console, pool)
+    if pool.rejects and not options.keep_going:
         run.console.warn(
-            f"{len(result.rejects)} rejects: {output} is not written (--keep-going writes the rest)"
+            f"{len(pool.rejects)} rejects: {options.output} is not written (--keep-going writes the rest)"
         )
-        run.report(report, _show_import, exit_code=1)
+        run.report(pool.report, _show_import, exit_code=1)
         return
-    write_pool(output, result.items)
-    stage.finish(report, exit_code=1 if result.rejects else 0)
+    pool.write(options.output)
+    stage.finish(pool.report, exit_code=1 if pool.rejects else 0)
 
 
-def _tell_rejects(console: Console, result: ImportResult) -> None:
+def check(run: Run, options: CheckOptions) -> None:
+    """Find what is wrong with items: keys, equal options, lost text, LaTeX, surface cues.
+
+    Leaves with 1 when a rule of severity error fires. A file that is no pool is imported
+    on the fly, and its rejects are listed among the findings. Severities can be changed
+    in kina.toml: [items.severity] missing_media = "off". docs/rules.md lists all rules.
+    """
+    from kina_build.items.checking.rulebook import need_rules
+    from kina_build.release.gates import GATES
+
+    rules = run.settings.items
+    for option, names in (("--rule", options.rule), ("--not", options.not_)):
+        need_rules([name for name in names if name not in GATES], option, UsageError)
+    stage = run.start("check", options, params={"items": rules.shaping}, show=_show_check)
+    if stage.up_to_date():
+        return
+    from kina_build.items.questions import check_questions
+    from kina_build.release.gates import add_gates
+
+    with run.console.progress("checking") as progress:
+        found = check_questions(options, rules, progress, add_gates, GATES)
+    report = found.report
+    if options.output:
+        found.write(options.output)
+    if options.keep:
+        report["summary"]["kept"] = found.keep(options.keep)
+    stage.finish(report, exit_code=1 if found.errors else 0)
+
+
+def _tell_rejects(console: Console, pool: Pool) -> None:
     """Warn of rejects: one line for a fault that all rows of a file share, else a line for each."""
-    shared = {one["file"]: one for one in result.detected["files"] if not one["items"] and one["rejects"] > 1}
+    shared = {one["file"]: one for one in pool.detected["files"] if not one["items"] and one["rejects"] > 1}
     left: list[Reject] = []
-    for file, rejects in _by_file(result.rejects).items():
+    for file, rejects in _by_file(pool.rejects).items():
         if file in shared and len({reject.reason for reject in rejects}) == 1:
             cure = shared[file].get("proposed")
             console.warn(
@@ -111,14 +103,6 @@ def _by_file(rejects: Sequence[Reject]) -> dict[str, list[Reject]]:
     for reject in rejects:
         found.setdefault(reject.file, []).append(reject)
     return found
-
-
-def _import_report(result: ImportResult) -> dict[str, Any]:
-    return {
-        "items": len(result.items),
-        "rejects": [reject.model_dump(exclude_none=True) for reject in result.rejects],
-        "detected": dict(result.detected),
-    }
 
 
 def _show_import(report: dict[str, Any], console: Console) -> None:
@@ -145,29 +129,28 @@ def _key_words(file: dict[str, Any]) -> str:
     return ", ".join(f"{column}: {form}" for column, form in file["keys"].items())
 
 
-def _map_lines(given: Sequence[str] | None) -> list[str]:
-    """Replace each file among --map's values by its lines FIELD=COLUMN; "#" begins a comment."""
-    from kina_build.jsonl import read_text
-
-    lines: list[str] = []
-    for one in given or []:
-        if "=" in one or not Path(one).is_file():
-            lines.append(one)
-        else:
-            kept = (line.partition("#")[0].strip() for line in read_text(Path(one)).splitlines())
-            lines += filter(None, kept)
-    return lines
-
-
-def _pairs(flag: str, given: Sequence[str] | None) -> dict[str, str]:
-    """Split KEY=VALUE options."""
-    pairs: dict[str, str] = {}
-    for one in given or []:
-        key, equals, value = one.partition("=")
-        if not equals or not key:
-            raise UsageError(f"{flag} {one}: not of the form KEY=VALUE")
-        pairs[key.strip()] = value
-    return pairs
+def _show_check(report: dict[str, Any], console: Console) -> None:
+    summary, findings = report["summary"], report["findings"]
+    console.line(
+        f"{summary['items']} items: {summary['errors']} errors, {summary['warnings']} warnings, "
+        f"{summary['infos']} notes (profile {summary['profile']})"
+    )
+    if "kept" in summary:
+        console.line(f"{summary['kept']} items without errors kept")
+    if summary["chance"] is not None:
+        console.line(f"chance level {summary['chance']:.1%}")
+    if not findings:
+        console.line("nothing found")
+        return
+    first: dict[str, dict[str, Any]] = {}
+    for finding in findings:
+        first.setdefault(finding["rule"], finding)
+    ordered = sorted(first.values(), key=lambda one: (SEVERITIES.index(one["severity"]), one["rule"]))
+    rows = [
+        [one["severity"], one["rule"], summary["by_rule"][one["rule"]], one["item_id"], one["message"]]
+        for one in ordered
+    ]
+    console.table("findings", ["severity", "rule", "count", "first item", "what"], rows)
 
 
 def register(app: typer.Typer) -> None:

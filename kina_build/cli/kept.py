@@ -9,7 +9,7 @@ from kina_build.cli.command import Run
 
 if TYPE_CHECKING:
     from kina_build.chat import ReplyLog
-    from kina_build.dedup.reuse import Reuse
+    from kina_build.encode.kept import Reuse
 
 
 def tell_notes(run: Run, reuse: Reuse) -> None:
@@ -24,15 +24,6 @@ def open_log(run: Run, path: Path | None) -> ReplyLog:
     Raises:
         InputError: a file that cannot be read, or a line that was changed since it was written.
     """
-    from kina_build.chat import ReplyLog, fold_batches
+    from kina_build import chat
 
-    log = ReplyLog(path)
-    if path is not None:
-        fold_batches(log)
-    if log.unsigned and not run.force:
-        run.console.warn(
-            f"{path}: {log.unsigned} replies carry no digest (an older version kept them): unchecked"
-        )
-    if run.force:
-        log.set_aside()
-    return log
+    return chat.open_log(path, fresh=run.force, say=run.console.warn)

@@ -23,7 +23,6 @@ from kina_build.cli import (
     selection,
     supervised,
     support,
-    topup,
     triage,
 )
 from kina_build.cli.command import Run, command
@@ -61,10 +60,10 @@ def kina(
 @command(app, "config", example="kina config --json")
 def config(run: Run) -> None:
     """Print every number that shapes the results, with its value and meaning."""
-    from kina_build.cli.review_page import review_rules
     from kina_build.config import explain
+    from kina_review.rubric import rules_of
 
-    rules = review_rules(run.settings)
+    rules = rules_of(run.settings)
 
     def show(report: dict[str, Any], console: Console) -> None:
         known = [row for row in explain(run.settings) if row[0] not in ("review", "project")]
@@ -83,7 +82,6 @@ GROUPS = (
     anchors,
     support,
     selection,
-    topup,
     review,
     release,
     scoring,

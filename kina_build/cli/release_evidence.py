@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kina_build.cli.command import Run
-from kina_build.cli.selection_files import ROLES, Files
-from kina_build.errors import InputError, Refusal, UsageError
+from kina_build.errors import InputError, UsageError
+from kina_build.selection.files import ROLES, Files
 
 if TYPE_CHECKING:
     from kina_build.manifest import Manifest
-    from kina_build.release.evidence import Chosen
     from kina_build.selection.records import Selection
 
 COPY = re.compile(r"#\d+$")
@@ -60,32 +58,6 @@ def find_files(selection: Path, folders: Sequence[Path]) -> Files | None:
     if slots.get("support") is None:
         raise UsageError(f"{selection}: its manifest names no support", hint=WAY_ON)
     return Files(**slots)
-
-
-def check_selection(run: Run, selection: Path, document: Selection, files: Files) -> Chosen:
-    """Certify a selection by its files, as `kina certify` does.
-
-    Raises:
-        Refusal: it does not hold.
-    """
-    from kina_build.release.evidence import Chosen
-    from kina_build.selection.verify import verify
-
-    joined = next((part.domain for part in document.domains if len(part.sizes) > 1), None)
-    if joined is not None:
-        raise Refusal(
-            f"{selection}: conflicts join the domains {joined}, and figures of a release are derived "
-            "domain by domain",
-            hint="state no figures with --evidence none",
-        )
-    inputs = files.read(document.conflict_mode, run.engine_rules("local", None))
-    verdict = verify(document, inputs)
-    if not verdict.holds:
-        raise Refusal(
-            f"{selection}: does not hold against its files: {verdict.faults[0]}",
-            hint="`kina certify` lists all that differs; `kina select` makes it anew",
-        )
-    return Chosen(document, inputs)
 
 
 def _find_manifest(selection: Path, document: Selection, folders: Sequence[Path]) -> Manifest:

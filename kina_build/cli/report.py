@@ -3,68 +3,54 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.errors import Refusal
+from kina_build.options import parameters
+from kina_build.report.options import ReportOptions
 
 if TYPE_CHECKING:
     from kina_build.report.artefacts import Payout
 
-LEDGER = "ledger.db"
-"""The ledger's name in the folder of a flow."""
 
-Folder = Annotated[
-    Path, typer.Argument(help="Folder with the flow's files: pool.jsonl, leaderboard.json, ...")
-]
-Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the pages.")]
-Title = Annotated[str, typer.Option("--title", help="Name of the benchmark, on every page.")]
-HideKeys = Annotated[bool, typer.Option("--hide-keys", help="Show no right answers on item pages.")]
-
-
-def report(
-    run: Run,
-    folder: Folder,
-    *,
-    output: Output = Path("report"),
-    title: Title = "Knowledge benchmark",
-    hide_keys: HideKeys = False,
-) -> None:
+def report(run: Run, options: ReportOptions) -> None:
     """Write static, self-contained pages about everything that a folder holds.
 
-    Looks for pool.jsonl, findings.jsonl, duplicates.json, support.npz, selection.json,
-    certificate.json, decisions.jsonl, contests.jsonl, ledger.db (totals only), release/,
-    scores.jsonl, leaderboard.json and item_analysis.jsonl; each gets its page where it is
-    there. Answers of a private split are never shown.
+    Finds the flow's files by what they hold, under whatever name: pool, findings, duplicates,
+    doubtful keys, anchors, support, selection, certificate, reviews (no reviewer is named),
+    decisions, contests, ledger (totals only), release, scores, leaderboard, item analysis.
+    Says what it left out. Answers of a private split are never shown.
     """
-    from kina_build.report.artefacts import find_files, read_artefacts
-    from kina_build.report.folder import check_target, write_site
-    from kina_build.report.site import render_site
+    from kina_build.report.artefacts import read_artefacts
+    from kina_build.report.find import find_files
+    from kina_build.report.site import check_target, write_report
 
-    files = find_files(folder)
-    ledger = folder / LEDGER
-    inputs = [*files.values(), *([ledger] if ledger.exists() else [])]
+    found = find_files(options.folder)
+    ledger = found.files.get("ledger")
+    inputs = list(found.files.values())
     if not inputs:
-        raise Refusal(f"{folder}: none of the flow's files is there", hint="kina report --help lists them")
-    check_target(output)
-    params = {"title": title, "hide_keys": hide_keys}
-    stage = run.stage("report", inputs=inputs, outputs=[output], params=params, show=_show, folders=[output])
+        raise Refusal(
+            f"{options.folder}: none of the flow's files is there", hint="kina report --help lists them"
+        )
+    check_target(options.output)
+    stage = run.stage(
+        "report",
+        inputs=inputs,
+        outputs=[options.output],
+        params=parameters(options) | {"left_out": sorted(found.left_out)},
+        show=_show,
+        folders=[options.output],
+    )
     if stage.up_to_date():
         return
-    artefacts = read_artefacts(files, _totals(ledger) if ledger.exists() else None)
-    site = render_site(artefacts, title=title, keyed=not hide_keys)
-    write_site(output, site)
-    stage.finish(
-        {
-            "pages": sorted(site),
-            "read": [path.name for path in inputs],
-            "bytes": sum(len(html.encode()) for html in site.values()),
-        },
-        packages=["jinja2", "latex2mathml"],
-    )
+    artefacts = read_artefacts(found.files, _totals(ledger) if ledger else None)
+    written = write_report(options.output, artefacts, title=options.title, hide_keys=options.hide_keys)
+    told = written.report | {"read": [path.name for path in inputs], "left_out": dict(found.left_out)}
+    stage.finish(told, packages=["jinja2", "latex2mathml"])
 
 
 def register(app: typer.Typer) -> None:
@@ -77,8 +63,8 @@ def _totals(ledger: Path) -> Payout:
     from collections import Counter
 
     from kina_build.report.artefacts import Payout, PayoutLine
-    from review.ledger import open_ledger
-    from review.money import format_amount
+    from kina_review.money import format_amount
+    from kina_review.pay.ledger import open_ledger
 
     amounts: Counter[str] = Counter()
     lines: Counter[str] = Counter()
@@ -98,4 +84,6 @@ def _totals(ledger: Path) -> Payout:
 def _show(result: dict[str, Any], console: Console) -> None:
     size = f"{result['bytes'] / 1e6:.1f} MB" if result["bytes"] >= 1e5 else f"{result['bytes']:,} bytes"
     console.line(f"{len(result['pages'])} pages, {size}, from {', '.join(result['read'])}")
+    for name, why in result["left_out"].items():
+        console.line(f"left out {name}: {why}")
     console.line("open index.html in a browser; the pages need no network")

@@ -1,59 +1,127 @@
-"""kina review: assignments out to the review desk, reviews back from it: push, pull."""
+"""kina review: who reviews what, out to the desk, back from it, and how far they agree."""
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import typer
 
-from kina_build.cli import options, review_import
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
-from kina_build.cli.review_assign import Assignments, ReviewersFile, need_instant, show_loads
-from kina_build.cli.review_page import review_rules
-from kina_build.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from kina_build.items.model import Item
-    from review.collection import Annotation, Collected
-    from review.deskmap import DeskMap
-    from review.labelling import Purpose
-    from review.records import Assignment, Review
-
-Url = Annotated[
-    str | None, typer.Option("--url", help="Label Studio server; its token comes from LABEL_STUDIO_API_KEY.")
-]
-Folder = Annotated[
-    Path | None, typer.Option("--folder", help="Folder of CSV worksheets instead of a server.")
-]
+from kina_review.desk.options import (
+    AgreementOptions,
+    AssignOptions,
+    GradersOptions,
+    HandbookOptions,
+    ImportOptions,
+    PullOptions,
+    PushOptions,
+    StatusOptions,
+)
 
 
-def push(
-    run: Run,
-    pool: options.Pool,
-    assignments: Assignments,
-    *,
-    reviewers: ReviewersFile,
-    url: Url = None,
-    folder: Folder = None,
-    batch: Annotated[
-        str, typer.Option("--batch", help="Name of the batch, part of the projects' titles.")
-    ] = "1",
-    reviews: Annotated[
-        Path | None,
-        typer.Option("--reviews", help="The reviews to grade, where the assignments are of grading."),
-    ] = None,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Local map of who has what; keep it.")
-    ] = Path("desk.json"),
-    dry_run: options.DryRun = False,
-) -> None:
+def assign(run: Run, options: AssignOptions) -> None:
+    """Give every item two blind reviewers: eligible, distinct, evenly loaded.
+
+    An item that cannot have two is named with the reviewers who are too few; nothing is
+    written then.
+    """
+    from kina_build.jsonl import write_records
+    from kina_review.desk.planning import plan_assignments
+    from kina_review.rubric import rules_of
+
+    cap = rules_of(run.settings).open_cap if options.open_cap is None else options.open_cap
+    stage = run.start("review assign", options, show=_show_plan, params={"open_cap": cap})
+    if stage.up_to_date():
+        return
+    with run.console.progress("assigning") as progress:
+        plan = plan_assignments(options, cap, progress)
+    if plan.shortages:
+        run.report(plan.report, _show_plan, exit_code=1)
+    write_records(options.output, plan.assignments)
+    stage.finish(plan.report)
+
+
+def _show_plan(report: dict[str, Any], console: Console) -> None:
+    if report["shortages"]:
+        console.line("no assignment can serve these items:")
+        for short in report["shortages"]:
+            who = ", ".join(short["reviewer_ids"]) or "nobody"
+            console.line(
+                f"  {len(short['item_ids'])} items ({', '.join(short['item_ids'][:5])}, ...) need "
+                f"{short['needed']} reviews; {who} can give {short['available']}"
+            )
+        return
+    loads = report["loads"].values()
+    console.line(f"{report['assignments']} assignments, {report['added']} of them new")
+    console.line(f"loads {min(loads)} to {max(loads)}; pairs repeated: {report['repeated_pairs']}")
+    if report["waiting"]:
+        console.line(f"{len(report['waiting'])} items wait until open work is done (--open-cap)")
+
+
+def graders(run: Run, options: GradersOptions) -> None:
+    """Give both reviews of each item to one adjudicator who did not review it.
+
+    With --appeals those of the items named go to a second one, who sees no name and no grade.
+    `kina review settle` takes both grades with --scores twice, and their mean counts.
+    """
+    from kina_build.jsonl import write_records
+    from kina_review.desk.planning import check_grading, plan_graders
+
+    check_grading(options)
+    stage = run.start("review graders", options, show=_show_loads)
+    if stage.up_to_date():
+        return
+    grading = plan_graders(options)
+    write_records(options.output, grading.assignments)
+    stage.finish(grading.report)
+
+
+def _show_loads(report: dict[str, Any], console: Console) -> None:
+    console.table(f"{report['assignments']} assignments", ["who", "has"], list(report["loads"].items()))
+
+
+def handbook(run: Run, options: HandbookOptions) -> None:
+    """Write the reviewers' handbook from the rubric and the pay rules."""
+    from kina_build.jsonl import write_text
+    from kina_review.handbook import show_handbook, write_handbook
+    from kina_review.rubric import rules_of
+
+    def show(report: dict[str, Any], console: Console) -> None:
+        console.line(f"{report['file']}: {report['lines']} lines")
+
+    rules, output = rules_of(run.settings), options.output
+    params = {"rules": rules.model_dump(mode="json")}
+    stage = run.start("review handbook", options, show=show, params=params)
+    if stage.up_to_date():
+        return
+    text = write_handbook(rules)
+    write_text(output, show_handbook(text) if output.suffix == ".html" else text)
+    stage.finish({"file": output.name, "lines": text.count("\n")})
+
+
+def status(run: Run, options: StatusOptions) -> None:
+    """Show who has done how much, and which items wait for a review."""
+    from kina_review.desk.planning import report_status
+
+    run.report(report_status(options.assignments, options.reviews), _show_status)
+
+
+def _show_status(report: dict[str, Any], console: Console) -> None:
+    items = report["items"]
+    console.line(
+        f"items with both reviews {items['both']}, with one {items['one']}, with none {items['none']}"
+    )
+    states = sorted({state for person in report["reviewers"].values() for state in person} - {"assigned"})
+    rows = [
+        [name, person["assigned"], *(person.get(state, 0) for state in states)]
+        for name, person in report["reviewers"].items()
+    ]
+    console.table("reviewers", ["reviewer", "assigned", *states], rows)
+
+
+def push(run: Run, options: PushOptions) -> None:
     """Put assignments on the review desk: a Label Studio server, or CSV worksheets.
 
     Repeating a push adds only what is not there yet; keep the map, which knows the tasks
@@ -61,246 +129,21 @@ def push(
     that is weak blindness, and `pull` verifies authorship. The key shows there once the
     reviewer has given an answer of their own; a worksheet shows it at once.
     """
-    from kina_build.items.pool import read_pool
-    from kina_build.jsonl import read_records, write_document
-    from review.deskmap import DeskMap
-    from review.intake import read_reviewers, read_reviews
-    from review.records import Assignment
+    from kina_review.desk.exchange import check_desk, pack, push_tasks, write_sheets
+    from kina_review.rubric import rules_of
 
-    _one_desk(url, folder)
-    stage = run.stage(
-        "review push",
-        inputs=[path for path in (pool, assignments, reviewers, reviews) if path],
-        outputs=[path for path in (output, folder) if path],
-        params={"batch": batch},
-        show=_show_written if folder else _show_pushed,
-        folders=[folder] if folder else [],
-    )
-    slots = read_records(assignments, Assignment)
-    items = {item.item_id: item for item in read_pool(pool)}
-    _check_items(slots, items)
-    purpose: Purpose = "grading" if any(slot.review_of for slot in slots) else "review"
-    if purpose == "grading" and reviews is None:
-        raise UsageError("these assignments are of grading", hint="name the reviews to grade with --reviews")
-    graded = {(r.item_id, r.reviewer_id): r for r in (read_reviews(reviews).records if reviews else [])}
-    _check_graded(slots, graded)
-    if dry_run:
-        loads = dict(Counter(slot.reviewer_id for slot in slots))
-        run.report({"assignments": len(slots), "purpose": purpose, "loads": loads}, show_loads)
-        return
-    if folder:
-        from kina_build.claims import make_folder
-        from review.worksheets import write_worksheets
-
-        make_folder(folder)
-        files = write_worksheets(folder, purpose, slots, items, graded)
-        write_document(
-            output, DeskMap(batch=batch, purpose=purpose, projects=(), assignments=tuple(slots)), private=True
-        )
-        report = {"worksheets": [file.name for file in files], "assignments": len(slots)}
+    check_desk(options.url, options.folder)
+    shown = _show_written if options.folder else _show_pushed
+    stage = run.start("review push", options, show=shown)
+    parcel = pack(options)
+    if options.dry_run:
+        run.report(parcel.report, _show_loads)
+    elif options.folder:
+        stage.finish(write_sheets(parcel, options.folder, options))
+    else:
+        with run.console.progress("pushing") as progress:
+            report = push_tasks(parcel, options, rules_of(run.settings), progress)
         stage.finish(report)
-        return
-    people = read_reviewers(reviewers).records
-    from review.deskmap import push as push_to
-    from review.handbook import show_handbook, write_handbook
-    from review.labelling import labelling_config
-    from review.labelstudio import TOKEN_VARIABLE, DeskServer
-
-    earlier = _earlier_map(output, batch, purpose)
-
-    with (
-        DeskServer(str(url), os.environ.get(TOKEN_VARIABLE, "")) as server,
-        run.console.progress("pushing") as progress,
-    ):
-        pushed = push_to(
-            server,
-            batch,
-            purpose,
-            slots,
-            people,
-            config=labelling_config(purpose, max(len(item.options) for item in items.values())),
-            make_task=_task_maker(items, graded),
-            instruction=show_handbook(write_handbook(review_rules(run.settings)), whole=False),
-            earlier=earlier,
-            on_progress=progress,
-        )
-    write_document(output, pushed.desk, private=True)
-    report = {
-        "server": server.version,
-        "projects": len(pushed.desk.projects),
-        "projects_created": pushed.projects_created,
-        "tasks_added": pushed.tasks_added,
-        "tasks_there": pushed.tasks_there,
-    }
-    stage.finish(report)
-
-
-def pull(
-    run: Run,
-    desk: Annotated[Path, typer.Argument(help="The map that `kina review push` wrote.")],
-    *,
-    reviewers: ReviewersFile,
-    url: Url = None,
-    folder: Folder = None,
-    snapshot: Annotated[
-        datetime | None,
-        typer.Option(
-            "--snapshot", help="Deadline (UTC): the last text from before it counts, as pulls kept it."
-        ),
-    ] = None,
-    handed_in: Annotated[
-        str | None,
-        typer.Option(
-            "--handed-in",
-            help="Instant (UTC) at which the worksheets came in, where they say none themselves.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Default: reviews.jsonl, or grades.jsonl.")
-    ] = None,
-    quarantine: Annotated[
-        Path, typer.Option("--quarantine", help="What is not believed, each with its reason.")
-    ] = Path("quarantine.jsonl"),
-) -> None:
-    """Fetch reviews (or grades) and verify every one; what is not believed goes to quarantine.
-
-    A review counts only on the task that was pushed for its reviewer, and if the server saw
-    that reviewer write it. Every text that a pull sees is kept beside the map (MAP.texts.jsonl):
-    after --snapshot the last text from before it counts, whoever edits later. Of two
-    annotations of one person the first complete one counts.
-    """
-    from kina_build.jsonl import read_document, write_records
-    from kina_build.rows.source import is_stream
-    from review.collection import Desk, collect_grades, collect_reviews
-    from review.deskmap import DeskMap
-    from review.intake import read_reviewers
-
-    _one_desk(url, folder)
-    plan = read_document(desk, DeskMap)
-    target = output or Path("grades.jsonl" if plan.purpose == "grading" else "reviews.jsonl")
-    texts = Path("desk.texts.jsonl") if is_stream(desk) else desk.with_name(f"{desk.stem}.texts.jsonl")
-    stage = run.stage(
-        "review pull",
-        inputs=[path for path in (desk, reviewers, folder) if path],
-        outputs=[target, quarantine],
-        params={"snapshot": snapshot and snapshot.isoformat(), "handed_in": handed_in},
-        show=_show_pulled,
-        kept=[] if folder else [texts],
-    )
-    people = {person.reviewer_id: person for person in read_reviewers(reviewers).records}
-    if folder:
-        annotations = _from_worksheets(run, folder, handed_in)
-        accounts = {slot.reviewer_id: slot.reviewer_id for slot in plan.assignments}
-    else:
-        annotations = _from_server(run, str(url), plan, texts)
-        accounts = {project.reviewer_id: project.account for project in plan.projects}
-    against = Desk(accounts, None if folder else plan.tasks, _in_utc(snapshot))
-    found: Collected[Any]
-    if plan.purpose == "grading":
-        found = collect_grades(annotations, plan.assignments, against)
-    else:
-        payees = {name: person.payee_id for name, person in people.items() if person.payee_id}
-        found = collect_reviews(annotations, plan.assignments, against, payees=payees)
-    write_records(target, found.results)
-    write_records(quarantine, found.quarantine)
-    states = Counter(getattr(result, "status", "submitted") for result in found.results)
-    report = {
-        "annotations": len({annotation.annotation_id for annotation in annotations}),
-        "results": dict(sorted(states.items())),
-        "quarantined": dict(sorted(Counter(fault.reason for fault in found.quarantine).items())),
-        "files": [target.name, quarantine.name],
-    }
-    stage.finish(report)
-
-
-def _from_server(run: Run, url: str, plan: DeskMap, path: Path) -> Sequence[Annotation]:
-    """Fetch a batch, and keep its texts with those of earlier pulls: a later edit cannot undo them."""
-    from kina_build.jsonl import read_records, write_records
-    from review.collection import Annotation, merge_texts
-    from review.deskmap import pull as pull_from
-    from review.labelstudio import TOKEN_VARIABLE, DeskServer
-
-    if not plan.projects and plan.assignments:
-        raise UsageError("this batch went out as worksheets", hint="name their --folder")
-    with (
-        DeskServer(url, os.environ.get(TOKEN_VARIABLE, "")) as server,
-        run.console.progress("pulling") as progress,
-    ):
-        seen = pull_from(server, plan, progress)
-    kept = read_records(path, Annotation) if path.exists() else []
-    texts = merge_texts(kept, [text for text in seen if not text.draft])
-    if texts:
-        write_records(path, texts, private=True)
-    return [*texts, *(text for text in seen if text.draft)]
-
-
-def _from_worksheets(run: Run, folder: Path, handed_in: str | None) -> Sequence[Annotation]:
-    from review.worksheets import read_worksheets
-
-    annotations = read_worksheets(folder, need_instant(handed_in, "--handed-in") if handed_in else None)
-    undated = sum(annotation.created_at is None for annotation in annotations)
-    if undated:
-        run.console.warn(
-            f"{undated} rows say in no handed_in_at when they came in, so no deadline can be held against "
-            "them: give --handed-in"
-        )
-    return annotations
-
-
-def _in_utc(moment: datetime | None) -> datetime | None:
-    from datetime import UTC
-
-    return None if moment is None else moment.replace(tzinfo=moment.tzinfo or UTC)
-
-
-def _earlier_map(path: Path, batch: str, purpose: Purpose) -> DeskMap | None:
-    """Return the map of an earlier push of this batch, whose task ids must stay known."""
-    from kina_build.jsonl import read_document
-    from review.deskmap import DeskMap
-
-    if not path.exists():
-        return None
-    earlier = read_document(path, DeskMap)
-    if (earlier.batch, earlier.purpose) == (batch, purpose) or not earlier.projects:
-        return earlier
-    raise UsageError(
-        f"{path}: is the map of batch {earlier.batch} ({earlier.purpose}), which `kina review pull` needs",
-        hint="give this batch a map of its own with -o",
-    )
-
-
-def _one_desk(url: str | None, folder: Path | None) -> None:
-    if (url is None) == (folder is None):
-        raise UsageError("name one desk", hint="--url for a Label Studio server, or --folder for worksheets")
-
-
-def _check_items(slots: Sequence[Assignment], items: Mapping[str, Item]) -> None:
-    strange = sorted({slot.item_id for slot in slots} - items.keys())
-    if strange:
-        raise UsageError(f"assigned but not in the pool: {', '.join(strange[:5])} ({len(strange)} in all)")
-
-
-def _check_graded(slots: Sequence[Assignment], graded: Mapping[tuple[str, str], Review]) -> None:
-    for slot in slots:
-        if slot.review_of and (slot.item_id, slot.review_of) not in graded:
-            raise UsageError(
-                f"to be graded but not among the reviews: {slot.review_of!r} on item {slot.item_id!r}",
-                hint="give the --reviews that `kina review graders` was given",
-            )
-
-
-def _task_maker(
-    items: Mapping[str, Item], graded: Mapping[tuple[str, str], Review]
-) -> Callable[[Assignment], Mapping[str, Any]]:
-    from review.labelling import grading_task, review_task
-
-    def make(slot: Assignment) -> Mapping[str, Any]:
-        item, key = items[slot.item_id], str(slot.assignment_id)
-        if slot.review_of:
-            return grading_task(item, graded[slot.item_id, slot.review_of], key)
-        return review_task(item, key)
-
-    return make
 
 
 def _show_written(report: dict[str, Any], console: Console) -> None:
@@ -314,20 +157,134 @@ def _show_pushed(report: dict[str, Any], console: Console) -> None:
     )
 
 
+def pull(run: Run, options: PullOptions) -> None:
+    """Fetch reviews (or grades) and verify every one; what is not believed goes to quarantine.
+
+    A review counts only on the task that was pushed for its reviewer, and if the server saw
+    that reviewer write it. Every text that a pull sees is kept beside the map (MAP.texts.jsonl):
+    after --snapshot the last text from before it counts, whoever edits later. Of two
+    annotations of one person the first complete one counts.
+    """
+    from dataclasses import replace
+    from pathlib import Path
+
+    from kina_build.jsonl import read_document, write_records
+    from kina_review.desk.deskmap import DeskMap
+    from kina_review.desk.exchange import check_desk, fetch, texts_path
+
+    check_desk(options.url, options.folder)
+    plan = read_document(options.desk, DeskMap)
+    target = options.output or Path("grades.jsonl" if plan.purpose == "grading" else "reviews.jsonl")
+    options = replace(options, output=target)
+    kept = [] if options.folder else [texts_path(options.desk)]
+    stage = run.start("review pull", options, show=_show_pulled, kept=kept)
+    with run.console.progress("pulling") as progress:
+        pulled = fetch(options, plan, progress)
+    if pulled.undated:
+        run.console.warn(
+            f"{pulled.undated} rows say in no handed_in_at when they came in, so no deadline can be held "
+            "against them: give --handed-in"
+        )
+    write_records(target, pulled.found.results)
+    write_records(options.quarantine, pulled.found.quarantine)
+    stage.finish(pulled.report | {"files": [target.name, options.quarantine.name]})
+
+
 def _show_pulled(report: dict[str, Any], console: Console) -> None:
     rows = [[state, count] for state, count in report["results"].items()]
     rows += [[f"quarantined: {reason}", count] for reason, count in report["quarantined"].items()]
     console.table(f"{report['annotations']} annotations", ["what", "count"], rows)
 
 
+def import_reviews(run: Run, options: ImportOptions) -> None:
+    """Read reviews that another tool or a spreadsheet keeps, and write them as reviews.jsonl.
+
+    `kina review settle` and `kina review agreement` read exports and plain tables themselves;
+    this is for what must be stated: local dates, a decimal comma, other names of columns.
+    """
+    from kina_build.jsonl import write_records
+    from kina_review.desk.importing import form_of, import_reviews
+
+    form = form_of(options)
+    stage = run.start("review import", options, show=_show_imported)
+    if stage.up_to_date():
+        return
+    table = import_reviews(options.files, form)
+    if table.ignored:
+        run.console.warn(f"not read: {', '.join(table.ignored)}")
+    write_records(options.output, table.records)
+    stage.finish(table.report | {"file": options.output.name})
+
+
+def _show_imported(report: dict[str, Any], console: Console) -> None:
+    states = ", ".join(f"{count} {state}" for state, count in report["states"].items())
+    console.line(f"{report['file']}: {report['reviews']} reviews ({states})")
+    if report["undated"]:
+        console.line(
+            f"{report['undated']} say nowhere when they were handed in: no deadline can be held to them"
+        )
+
+
+def agreement(run: Run, options: AgreementOptions) -> None:
+    """Measure agreement on verdicts and ratings, and show each reviewer beside their peers.
+
+    Flags are reasons for a person to look; none blocks pay.
+    """
+    from kina_build.jsonl import write_document
+    from kina_review.desk.profiles import measure_agreement
+    from kina_review.rubric import rules_of
+
+    rules = rules_of(run.settings)
+    params = {"rules": rules.model_dump(mode="json")}
+    stage = run.start("review agreement", options, show=_show_agreement, params=params)
+    if stage.up_to_date():
+        return
+    report = measure_agreement(options.reviews, options.seeded_bad, rules, options.seed)
+    if options.output:
+        write_document(options.output, {name: report[name] for name in ("reviews", "agreement")})
+    stage.finish(report)
+
+
+def _show_agreement(report: dict[str, Any], console: Console) -> None:
+    rows = []
+    for name, found in report["agreement"].items():
+        value = "undefined" if found["value"] is None else f"{found['value']:.3f}"
+        interval = (
+            f"[{found['low']:.3f}, {found['high']:.3f}]" if found["low"] is not None else found["reason"]
+        )
+        same = "" if found["percent_agreement"] is None else f"{found['percent_agreement']:.0%}"
+        rows.append([name, value, interval, same, found["units"]])
+    title = f"agreement over {report['reviews']} reviews"
+    console.table(title, ["of", "value", "95 % interval", "equal", "items"], rows)
+    people = [
+        [p["reviewer_id"], p["reviews"], p["accepts"], p["rejects"], p["median_lead_time_s"],
+         p["partner_agreement"], ", ".join(p["flags"])]
+        for p in report["profiles"]
+    ]  # fmt: skip
+    console.table(
+        "reviewers (flags are for a person to look at; none blocks pay)",
+        ["reviewer", "reviews", "accept", "reject", "median s", "agrees", "flags"],
+        people,
+    )
+
+
+EXAMPLES: Mapping[str, tuple[Callable[..., None], str]] = {
+    "assign": (assign, "assign pool.jsonl --reviewers reviewers.csv --open-cap 0"),
+    "graders": (graders, "graders reviews.jsonl --graders graders.csv"),
+    "handbook": (handbook, "handbook -o handbook.html"),
+    "status": (status, "status assignments.jsonl --reviews reviews.jsonl"),
+    "push": (push, "push pool.jsonl assignments.jsonl --reviewers reviewers.csv --folder worksheets"),
+    "pull": (pull, "pull desk.json --reviewers reviewers.csv --folder worksheets"),
+    "import": (
+        import_reviews,
+        "import table.csv --column Punkte=review_score --dates excel --zone Asia/Tokyo",
+    ),
+    "agreement": (agreement, "agreement reviews.jsonl"),
+}
+"""Each command of the desk, with a line that works on the demo's files."""
+
+
 def register(app: typer.Typer) -> None:
     """Add the desk's commands to `kina review`."""
-    command(
-        app,
-        "push",
-        example="kina review push pool.jsonl assignments.jsonl --reviewers reviewers.csv --folder worksheets",
-    )(push)
-    command(app, "pull", example="kina review pull desk.json --reviewers reviewers.csv --folder worksheets")(
-        pull
-    )
-    review_import.register(app)
+    for name, (function, example) in EXAMPLES.items():
+        command(app, name, example=f"kina review {example}")(function)

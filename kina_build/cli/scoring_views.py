@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -37,14 +36,6 @@ def show_rows(rows: Sequence[Mapping[str, Any]], console: Console) -> None:
     console.table("letters", ["id", "letter", "status", "rule"], cells)
 
 
-def count_statuses(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Sum up extracted rows."""
-    return {
-        "replies": len(rows),
-        "statuses": dict(sorted(Counter(str(row["status"]) for row in rows).items())),
-    }
-
-
 def show_extraction(report: dict[str, Any], console: Console) -> None:
     """Show how many letters were read."""
     rows = [[status, n] for status, n in report["statuses"].items()]
@@ -61,6 +52,7 @@ def show_models(report: dict[str, Any], console: Console) -> None:
     ]
     columns = ["model", "AVG@k", "Pass@1", "macro", "chance", "answered", "items", "k"]
     console.table("accuracy (mean over items; macro: mean over disciplines)", columns, rows)
+    _show_samples(report["models"], console)
     for level in ("discipline", "field", "subfield"):
         _show_level(report["models"], level, console)
     unread = [
@@ -76,6 +68,18 @@ def show_models(report: dict[str, Any], console: Console) -> None:
         console.table("rows left out", ["reason", "rows"], dropped)
     for model in report["models"]:
         _explain(model, console)
+
+
+def _show_samples(models: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """Show what several samples an item tell, and AVG@k over all that was asked."""
+    several = [m for m in models if m["k"] > 1 or m["coverage"] < 1]
+    if several:
+        columns = ["model", "over all asked", "coverage", "Pass@k", "majority", "sd over samples"]
+        rows = [
+            [m["model"], m["accuracy_all"], m["coverage"], m["pass_at_k"], m["majority"], m["sd"]]
+            for m in several
+        ]
+        console.table("over samples", columns, rows)
 
 
 def _failures(statuses: Mapping[str, int]) -> dict[str, int]:
@@ -175,3 +179,22 @@ def show_links(report: dict[str, Any], console: Console) -> None:
     """Show how names were linked."""
     rows = [[method, n] for method, n in report["methods"].items()]
     console.table(f"names of {report['rows']} rows", ["linked by", "names"], rows)
+
+
+def show_results(report: dict[str, Any], console: Console) -> None:
+    """Show what was read of each log, and whether its accuracy is what its scores give."""
+    console.line(f"{report['models']} models on {report['items']} items, {report['rows']} trials")
+    columns = ["model", "task", "tool", "accuracy", "stated", "items", "no score"]
+    rows = [
+        [one["model"], one["task"], one["tool"], one["counted"], one["stated"], one["items"], one["failed"]]
+        for one in report["logs"]
+    ]
+    console.table("", columns, rows)
+    for one in report["logs"]:
+        if not one["agrees"]:
+            stated, counted = one["stated"], one["counted"]
+            console.warn(f"{one['model']}, {one['task']}: its log states {stated}, its scores give {counted}")
+    for note in report["notes"]:
+        console.say(note)
+    if report["passed_over"]:
+        console.say(f"passed over: {', '.join(report['passed_over'])}")

@@ -1,1 +1,5 @@
-"""Near-duplicates and contamination: vectors, neighbours, evidence, decisions."""
+"""Near-duplicates and contamination: neighbours, evidence, verdicts, decisions."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

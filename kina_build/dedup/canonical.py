@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kina_build.dedup.tokens import tokens
 from kina_build.items.text import drop_invisible, fold_stem, squeeze
 
 RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
@@ -170,3 +169,73 @@ def _latin(text: str) -> str:
     if not cyrillic or 2 * cyrillic > sum(char.isascii() and char.isalpha() for char in text):
         return text
     return text.translate(CYRILLIC)
+
+
+TOKEN = re.compile(
+    r"(?P<number>\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|(?<!\d)\.\d+)"
+    r"|(?P<han>[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])"
+    r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)"
+    r"|(?P<sign>[^\w\s.,;:!?'\"“”‘’…、。，；：？！「」『』《》·_-]|(?<![\w)])-(?=\d))"
+)
+"""A number, one Chinese or Japanese character, a word, or a sign that can bear meaning."""
+
+COUNTED = {
+    "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9",
+    "ten": "10", "eleven": "11", "twelve": "12",
+}  # fmt: skip
+"""Number words that are read as numbers; "one" is more often a pronoun."""
+
+
+def tokens(folded: str) -> list[str]:
+    """Cut a folded text into numbers, words, Chinese characters and signs.
+
+    Numbers are written one way ("1,000" and "1000.0" are "1000"), so that only their
+    values differ.
+    """
+    return [
+        normal_number(match.group())
+        if match.lastgroup == "number"
+        else COUNTED.get(match.group(), match.group())
+        for match in TOKEN.finditer(folded)
+    ]
+
+
+def normal_number(text: str) -> str:
+    """Write a decimal number without thousands separators and idle zeros."""
+    whole, _, part = text.replace(",", "").partition(".")
+    whole, part = whole.lstrip("0") or "0", part.rstrip("0")
+    return f"{whole}.{part}" if part else whole
+
+
+GRAM = 3
+"""Length of the character n-grams by which stems and passages are compared."""
+
+
+def capitalised(text: str) -> frozenset[str]:
+    """Return the words that carry a capital although no sentence begins with them, folded."""
+    found = re.findall(r"(?<![.?!:]\s)(?<!^)\b([^\W\d_a-z][^\W\d_]+)", squeeze(text))
+    return frozenset(fold_stem(word) for word in found if word[0].isupper())
+
+
+def script(text: str) -> str:
+    """Guess a language tag from the script where an item gives none: "ja", "zh" or "en".
+
+    A guess by letters only: languages in Latin letters need their tag on the item.
+    """
+    if re.search(r"[\u3040-\u30ff]", text):
+        return "ja"
+    han = len(re.findall(r"[\u3400-\u9fff]", text))
+    latin = len(re.findall(r"[A-Za-z]+", text))
+    return "zh" if han > latin else "en"
+
+
+def grams(folded: str) -> frozenset[str]:
+    """Return the character n-grams of a text without its blanks."""
+    dense = folded.replace(" ", "")
+    return frozenset(dense[start : start + GRAM] for start in range(max(1, len(dense) - GRAM + 1)))
+
+
+def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
+    """Return the share |left and right| / |left or right|, 0 when both are empty."""
+    union = len(left | right)
+    return len(left & right) / union if union else 0.0

@@ -2,96 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from kina_build.config import DedupRules
-from kina_build.dedup.blocks import bytes_a_row
-from kina_build.dedup.candidates import RowPair, cosines_of, cross_lingual_pairs, lexical_pairs
-from kina_build.dedup.checks import check_ids, check_known
-from kina_build.dedup.clusters import Members, build_clusters
-from kina_build.dedup.decision import Decision, decide, rank_item
-from kina_build.dedup.embedding import PACKAGED, embed, embed_to_files
-from kina_build.dedup.encoders import Encoder
+from kina_build.dedup.clusters import Decision, Members, build_clusters, decide, rank_item
+from kina_build.dedup.encoded import EncodedPool
 from kina_build.dedup.evidence import Evidence, compare
-from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, item_text, read_item
 from kina_build.dedup.overrides import Decided, Override, resolve_overrides
 from kina_build.dedup.records import Dropped, DuplicatePair, Duplicates, Held
-from kina_build.dedup.reuse import Reuse
-from kina_build.dedup.scan import Pairs, pairs_above
-from kina_build.dedup.vectorfiles import VectorSet
+from kina_build.dedup.search.candidates import RowPair, cosines_of, cross_lingual_pairs, lexical_pairs
+from kina_build.dedup.search.place import Scan
+from kina_build.dedup.search.scan import pairs_above
 from kina_build.dedup.verdict import Verdict, judge, judge_by_cosine
-from kina_build.items.model import Item
+from kina_build.encode.loading import PACKAGED
 from kina_build.progress import Progress, silent
 
 UNDECIDED = Decided()
-Scan = Callable[..., Pairs]
-"""Find close pairs: (vectors, threshold, rules, on_progress) as `scan.pairs_above` takes them."""
 
 
-@dataclass(frozen=True)
-class Corpus:
-    """Items sorted by id, read and encoded: what every comparison starts from."""
-
-    items: tuple[Item, ...]
-    readings: tuple[Reading, ...]
-    common: Common
-    vectors: VectorSet | None
-    """Shape (items, dimension), in memory or in files; None where no encoder was asked."""
-    encoder: str
-    revision: str
-    unknown_rate: float
-
-
-def read_corpus(
-    items: Sequence[Item],
-    encoder: Encoder | None,
-    rules: DedupRules = DedupRules(),
-    *,
-    cache: Path | None = None,
-    files: Path | None = None,
-    memory: Callable[[int], float] = lambda _: math.inf,
-    on_progress: Progress = silent,
-    reuse: Reuse | None = None,
-) -> Corpus:
-    """Fold and encode items.
-
-    Args:
-        items: with unique ids, in any order.
-        encoder: where vectors come from; None compares letters only.
-        rules: limits, such as the share of tokens an encoder may not know.
-        cache: file of kept vectors.
-        files: folder for vectors that are too many for memory; None keeps all in memory.
-        memory: tells, when the items have been read, how many bytes vectors of a dimension may take.
-        on_progress: told (texts encoded, texts to encode).
-        reuse: whether kept vectors may be used, and the count of those that were.
-
-    Raises:
-        InputError: an id stands twice.
-        Refusal: the encoder does not know the items' script.
-    """
-    check_ids(items)
-    ordered = tuple(sorted(items, key=lambda item: item.item_id))
-    plain = tuple(map(read_item, ordered))
-    common = count_common(plain, rules.common_limit)
-    readings = tuple(drop_boilerplate(reading, common) for reading in plain)
-    if encoder is None or not ordered:
-        return Corpus(ordered, readings, common, None, "", "", 0.0)
-    texts = [item_text(item) for item in ordered]
-    rate = check_known(texts, encoder, rules)
-    vectors: VectorSet
-    if files and len(texts) * bytes_a_row(encoder.dimension, rules) > memory(encoder.dimension):
-        vectors = embed_to_files(texts, encoder, files, cache, on_progress, reuse=reuse)
-    else:
-        vectors = embed(texts, encoder, cache, on_progress, reuse=reuse)
-    return Corpus(ordered, readings, common, vectors, encoder.name, encoder.revision, round(rate, 4))
-
-
-def find_duplicates(
-    corpus: Corpus,
+def find_copies(
+    corpus: EncodedPool,
     rules: DedupRules = DedupRules(),
     overrides: Sequence[Override] = (),
     on_progress: Progress = silent,
@@ -160,7 +91,7 @@ def find_duplicates(
 
 
 def find_candidates(
-    corpus: Corpus,
+    corpus: EncodedPool,
     rules: DedupRules,
     decided: Decided = UNDECIDED,
     on_progress: Progress = silent,
@@ -194,7 +125,7 @@ def find_candidates(
 
 
 def compare_rows(
-    corpus: Corpus,
+    corpus: EncodedPool,
     rows: RowPair,
     cosine: float | None,
     rules: DedupRules,

@@ -12,14 +12,17 @@ from functools import cached_property
 from kina_build.dedup.canonical import (
     Quantity,
     answer_form,
+    capitalised,
     dense,
+    grams,
     plain,
     read_quantity,
+    script,
     stem_form,
+    tokens,
     unframed,
     unlabelled,
 )
-from kina_build.dedup.tokens import tokens
 from kina_build.items.model import Item
 from kina_build.items.text import fold_option, fold_stem, squeeze
 from kina_build.jsonl import canonical
@@ -56,12 +59,6 @@ STEM_ENDS = " .。?？:："
 
 SEGMENT = re.compile(r"(?<=[.?!:。？！：])\s+|\n+|(?<=[。？！：])")
 """Where one sentence or line of a stem ends and the next begins."""
-
-TEXT_FORM = 2
-"""Counts the changes of `item_text`: results that were made from another form are out of date."""
-
-GRAM = 3
-"""Length of the character n-grams by which stems and passages are compared."""
 
 
 @dataclass(frozen=True)
@@ -175,18 +172,6 @@ class Common:
         return self.stems[stem] >= self.limit
 
 
-def item_text(item: Item) -> str:
-    """Write an item as the one text that is encoded of it: question, right answer, passage.
-
-    Copies, contamination and support all start from this vector, so it is paid for once.
-    Wrong options are left out: on MMLU-Redux their texts hide the same fact asked the other
-    way round ("A primate city is ..."), and they cost three fifths more time. Encoders cut
-    long texts at the end, so the passage comes last.
-    """
-    parts = (item.question, item.correct_text or "", item.question_material or "")
-    return "\n".join(filter(None, map(squeeze, parts)))
-
-
 def read_item(item: Item) -> Reading:
     """Fold an item for comparison."""
     answers = [option.answer for option in item.options]
@@ -266,36 +251,6 @@ def drop_boilerplate(reading: Reading, common: Common) -> Reading:
     if not own or len(own) == len(reading.segments):
         return reading
     return replace(reading, content=" ".join(own))
-
-
-def capitalised(text: str) -> frozenset[str]:
-    """Return the words that carry a capital although no sentence begins with them, folded."""
-    found = re.findall(r"(?<![.?!:]\s)(?<!^)\b([^\W\d_a-z][^\W\d_]+)", squeeze(text))
-    return frozenset(fold_stem(word) for word in found if word[0].isupper())
-
-
-def script(text: str) -> str:
-    """Guess a language tag from the script where an item gives none: "ja", "zh" or "en".
-
-    A guess by letters only: languages in Latin letters need their tag on the item.
-    """
-    if re.search(r"[\u3040-\u30ff]", text):
-        return "ja"
-    han = len(re.findall(r"[\u3400-\u9fff]", text))
-    latin = len(re.findall(r"[A-Za-z]+", text))
-    return "zh" if han > latin else "en"
-
-
-def grams(folded: str) -> frozenset[str]:
-    """Return the character n-grams of a text without its blanks."""
-    dense = folded.replace(" ", "")
-    return frozenset(dense[start : start + GRAM] for start in range(max(1, len(dense) - GRAM + 1)))
-
-
-def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
-    """Return the share |left and right| / |left or right|, 0 when both are empty."""
-    union = len(left | right)
-    return len(left & right) / union if union else 0.0
 
 
 def _ordinary(char: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.config import DedupRules
+from kina_build.jsonl import read_document, write_text
 
 Status = Literal["duplicate", "conflict", "review", "template_sibling", "same_passage", "distinct"]
 """duplicate: the same question with the same key, one of the two is dropped.
@@ -23,6 +25,10 @@ review: evidence that a person should weigh. template_sibling, same_passage: as 
 
 Gold = Literal["same", "different", "unknown"]
 Passage = Literal["none", "same", "different", "one_missing"]
+
+
+SHOWN_HITS = 15
+"""Hits that a report of contamination holds."""
 
 
 class Record(BaseModel):
@@ -120,6 +126,40 @@ class Duplicates(Record):
     threshold: float
     rules: DedupRules
 
+    @property
+    def report(self) -> dict[str, Any]:
+        """Return the counts that the command prints, as plain values."""
+        return {
+            "items": len(self.kept) + len(self.dropped) + len(self.held),
+            "kept": len(self.kept),
+            "dropped": len(self.dropped),
+            "held": len(self.held),
+            "pairs": self.counts,
+            "conflict_edges": len(self.conflict_edges),
+            "clusters": {
+                status: sum(cluster.status == status for cluster in self.clusters)
+                for status in ("conflict", "duplicate", "review")
+            },
+            "need_decision": [list(cluster.item_ids) for cluster in self.clusters if cluster.needs_decision],
+            "encoder": self.encoder,
+            "revision": self.revision,
+            "dimension": self.dimension,
+            "unknown_rate": self.unknown_rate,
+            "threshold": self.threshold,
+            "unused_overrides": list(self.unused_overrides),
+        }
+
+    def write(self, path: Path) -> None:
+        """Write duplicates.json."""
+        write_text(path, dump_rows(self.model_dump(mode="json")))
+
+    def __str__(self) -> str:
+        """Say how many items stay, as the command does."""
+        return (
+            f"{len(self.kept)} of {self.report['items']} items kept: {len(self.dropped)} dropped as copies, "
+            f"{len(self.held)} held for a decision"
+        )
+
 
 class Hit(Record):
     """One item and one text of another corpus."""
@@ -169,6 +209,74 @@ class Contamination(Record):
     recall: float
     """Share of the near texts found: 1 where the search was exact, else the least measured of a corpus."""
     rules: DedupRules
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Return what the command prints, as plain values: the first hits only."""
+        document = self.model_dump(mode="json")
+        items = len(self.contaminated) + len(self.review) + self.clean
+        return {**document, "hits": document["hits"][:SHOWN_HITS], "items": items}
+
+    def write(self, path: Path) -> None:
+        """Write contamination.json."""
+        write_text(path, dump_rows(self.model_dump(mode="json")))
+
+    def __str__(self) -> str:
+        """Say how many items stand elsewhere, as the command does."""
+        items = len(self.contaminated) + len(self.review) + self.clean
+        return (
+            f"{len(self.contaminated)} of {items} items contaminated, "
+            f"{len(self.review)} to be reviewed, {self.clean} clean"
+        )
+
+
+class _Known(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+class KnownDrop(_Known):
+    """What others need of a dropped item."""
+
+    item_id: str
+    kept_id: str = ""
+    rule: str = ""
+    reason: str = ""
+
+
+class KnownHeld(_Known):
+    """What others need of a held item."""
+
+    item_id: str
+    other_ids: tuple[str, ...] = ()
+
+
+class KnownCluster(_Known):
+    """What others need of a cluster."""
+
+    item_ids: tuple[str, ...]
+    status: str = ""
+
+
+class KnownDuplicates(_Known):
+    """What others need of a duplicates.json, whatever version or tool wrote it."""
+
+    kept: tuple[str, ...] = ()
+    dropped: tuple[KnownDrop, ...] = ()
+    held: tuple[KnownHeld, ...] = ()
+    clusters: tuple[KnownCluster, ...] = ()
+    conflict_edges: tuple[tuple[str, str], ...] = ()
+    encoder: str = ""
+    revision: str = ""
+    threshold: float | None = None
+
+
+def read_duplicates(path: Path) -> KnownDuplicates:
+    """Read a duplicates.json loosely: what is there of what others need.
+
+    Raises:
+        InputError: missing, or no such document.
+    """
+    return read_document(path, KnownDuplicates)
 
 
 def dump_line(value: Any) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kina_build.config import DedupRules
-from kina_build.dedup.candidates import cosines_of
-from kina_build.dedup.find import Corpus
+from kina_build.dedup.encoded import EncodedPool
 from kina_build.dedup.records import Record
+from kina_build.dedup.search.candidates import cosines_of
 from kina_build.errors import InputError, Refusal, UsageError
 
 
@@ -45,7 +45,7 @@ class ThresholdChoice(Record):
 
 
 def choose_for_corpus(
-    labels: Sequence[LabelledPair], corpus: Corpus, rules: DedupRules = DedupRules()
+    labels: Sequence[LabelledPair], corpus: EncodedPool, rules: DedupRules = DedupRules()
 ) -> ThresholdChoice:
     """Choose a threshold by the cosines that labelled pairs have in a corpus.
 

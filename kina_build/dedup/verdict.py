@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kina_build.config import DedupRules
-from kina_build.dedup.evidence import MEANING, Evidence
+from kina_build.dedup.changes import MEANING
+from kina_build.dedup.evidence import Evidence
 from kina_build.dedup.records import Status
 
 

@@ -1,1 +1,5 @@
-"""Items: what a question is, how it is read, and what is wrong with it."""
+"""Questions: read, checked, doubted."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

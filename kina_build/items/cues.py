@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import ItemRules
-from kina_build.items.findings import Fault
+from kina_build.items.checking.rule import Fault
 from kina_build.items.model import LETTERS, Item
 
 ALL_ABOVE = re.compile(

@@ -3,15 +3,55 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, overload
 
 from kina_build.errors import InputError
+from kina_build.items.importing.rawfile import Reject
 from kina_build.items.model import Item
 from kina_build.jsonl import read_records, write_records
 
 
-def read_pool(path: Path) -> list[Item]:
+@dataclass(frozen=True)
+class Pool(Sequence[Item]):
+    """Items, what was refused and why, and how each file was read; a sequence of the items."""
+
+    items: tuple[Item, ...]
+    rejects: tuple[Reject, ...] = ()
+    detected: Mapping[str, Any] = field(default_factory=dict)
+    """format, encoding, delimiter, ...: one value where all files agree, else null; `files` has each."""
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Return what `kina import --json` prints."""
+        return {
+            "items": len(self.items),
+            "rejects": [reject.model_dump(exclude_none=True) for reject in self.rejects],
+            "detected": dict(self.detected),
+        }
+
+    def write(self, path: Path | str) -> int:
+        """Write the items as pool.jsonl; return how many."""
+        return write_pool(path, self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @overload
+    def __getitem__(self, at: int) -> Item: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Item, ...]: ...
+    def __getitem__(self, at: int | slice) -> Item | tuple[Item, ...]:
+        return self.items[at]
+
+    def __str__(self) -> str:
+        """Return the first line that `kina import` prints."""
+        return f"{len(self.items)} items, {len(self.rejects)} rejects"
+
+
+def read_pool(path: Path | str) -> list[Item]:
     """Read pool.jsonl in file order.
 
     Raises:
@@ -27,7 +67,7 @@ def read_pool(path: Path) -> list[Item]:
     return items
 
 
-def write_pool(path: Path, items: Iterable[Item]) -> int:
+def write_pool(path: Path | str, items: Iterable[Item]) -> int:
     """Write items as pool.jsonl, sorted by id so that row order never matters; return how many."""
     ordered: list[Item] = sorted(items, key=lambda item: item.item_id)
     return write_records(path, ordered)

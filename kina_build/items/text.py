@@ -54,3 +54,14 @@ def fold_stem(text: str) -> str:
     for _ in range(2):  # casefolding may undo the normal form, and the other way round
         folded = unicodedata.normalize("NFKC", folded.casefold())
     return squeeze(drop_invisible(folded))
+
+
+TAIL = re.compile(r"\s*[-–(]\s*(?:max|choose|select|at least|optional|required)\b.*", re.IGNORECASE)
+"""What sheets of quiz platforms say behind a name: "Answer 1 - max 75 characters"; "A - B" is none."""
+
+NOISE = re.compile(r"[\W_]+")
+
+
+def fold_name(name: str) -> str:
+    """Fold a column name to its letters and digits: "Correct Answer(s)" is "correctanswers"."""
+    return NOISE.sub("", TAIL.sub("", name).casefold())

@@ -64,12 +64,19 @@ def _started(processes: int) -> Iterator[ProcessPoolExecutor]:
     try:
         yield pool
     except BrokenProcessPool:
+        _end_all(pool)
         raise KinaError(
             "a process that worked on items was killed, perhaps for want of memory",
             hint="set processes = 1 under [items] in kina.toml",
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _end_all(pool: ProcessPoolExecutor) -> None:
+    """End what a broken pool still runs: one that was starting when another died would run on."""
+    for process in list((pool._processes or {}).values()):  # noqa: SLF001  Python 3.11 tells it to nobody else
+        process.kill()
 
 
 @contextmanager

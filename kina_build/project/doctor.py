@@ -16,12 +16,12 @@ from pydantic import BaseModel, ConfigDict
 from kina_build import __version__
 from kina_build.claims import PART
 from kina_build.config import Settings
-from kina_build.dedup.embedding import load_encoder
-from kina_build.dedup.vectorcache import default_cache
+from kina_build.encode.loading import load_encoder
+from kina_build.encode.vectorcache import default_cache
 from kina_build.errors import KinaError
 from kina_build.project import stages
 from kina_build.project.table import Project
-from review.ledger import open_ledger
+from kina_review.pay.ledger import open_ledger
 
 PACKAGES = (
     "numpy",

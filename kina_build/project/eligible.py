@@ -9,12 +9,12 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.dedup.records import Contamination, Duplicates
-from kina_build.items.findings import POOL, Finding
+from kina_build.items.checking.rule import POOL, Finding
 from kina_build.items.pool import read_pool
 from kina_build.jsonl import read_document, read_records
 from kina_build.project.decisions import Rulings
 from kina_build.project.options import LeaveOutOptions
-from review.records import Decision
+from kina_review.records import Decision
 
 Record = TypeVar("Record", bound=BaseModel)
 

@@ -13,8 +13,8 @@ from kina_build.jsonl import read_document, read_json
 from kina_build.manifest import Manifest, sidecar
 from kina_build.project import stages
 from kina_build.project.eligible import LeftOut
-from kina_build.release.names import RECORD
 from kina_build.release.record import ReleaseRecord
+from kina_build.release.splits import RECORD
 
 
 class Level(BaseModel):

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict
 
 from kina_build.dedup.records import Contamination, Duplicates
 from kina_build.errors import UsageError
-from kina_build.items.findings import Finding
-from kina_build.items.intake import ImportOptions, find_rows
+from kina_build.items.checking.rule import Finding
+from kina_build.items.importing.files import Layout, find_rows
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.jsonl import iter_rows, read_document, read_records
@@ -21,9 +21,9 @@ from kina_build.project.eligible import LeftOut
 from kina_build.project.funnel import read_selected
 from kina_build.project.table import Project, Source
 from kina_build.project.waiting import Doubt
-from kina_build.release.names import RECORD
 from kina_build.release.record import ReleaseRecord
-from review.records import Assignment, Contest, Decision
+from kina_build.release.splits import RECORD
+from kina_review.records import Assignment, Contest, Decision
 
 ANCHORS_SHOWN = 3
 """Anchors that an item shows most of."""
@@ -74,7 +74,7 @@ def _imported(project: Project, item: Item) -> Iterator[Event]:
     )
 
 
-def import_options(source: Source) -> ImportOptions:
+def import_options(source: Source) -> Layout:
     """Return the options of `kina import` that a source's table stands for."""
     columns = {key: one if isinstance(one, str) else ",".join(one) for key, one in source.map.items()}
     constants = dict(source.set)
@@ -86,7 +86,7 @@ def import_options(source: Source) -> ImportOptions:
         for name in ("format", "encoding", "delimiter", "key_form", "name_as")
         if getattr(source, name) is not None
     }
-    return ImportOptions(columns=columns, constants=constants, prefix_ids=source.prefix_ids, **given)
+    return Layout(columns=columns, constants=constants, prefix_ids=source.prefix_ids, **given)
 
 
 def _findings(path: Path, item_id: str) -> Iterator[str]:
@@ -128,7 +128,7 @@ def _doubted(path: Path, item_id: str) -> Iterator[str]:
 
 
 def _supported(path: Path, item_id: str) -> Iterator[str]:
-    from kina_build.support.matrix import read_support
+    from kina_build.support.npz import read_support
 
     matrix = read_support(path)
     rows = matrix.rows([item_id])
@@ -193,7 +193,7 @@ def _why_not(root: Path, ids: list[str], item_id: str) -> str:
         return "it was left out before"
     if not (root / stages.SUPPORT).exists():
         return f"the draw took {len(ids)} others"
-    from kina_build.support.matrix import read_support
+    from kina_build.support.npz import read_support
 
     matrix = read_support(root / stages.SUPPORT)
     own = matrix.rows([item_id])

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.errors import InputError, UsageError
-from kina_build.items.intake import ImportOptions, ImportResult, read_all
+from kina_build.items.importing.files import Layout, read_all
 from kina_build.items.model import Item
+from kina_build.items.pool import Pool
 from kina_build.jsonl import read_document
 from kina_build.manifest import Manifest
 from kina_build.project.table import Template
@@ -137,7 +138,7 @@ def _mapped(path: Path, mapped: dict[str, str]) -> Understood | None:
     """Read a file by a proposed map; None where there is none, or it does not help."""
     try:
         return (
-            _told(path.as_posix(), read_all([path], ImportOptions(columns=mapped)), mapped)
+            _told(path.as_posix(), read_all([path], Layout(columns=mapped)), mapped)
             if mapped
             else None
         )
@@ -145,7 +146,7 @@ def _mapped(path: Path, mapped: dict[str, str]) -> Understood | None:
         return None
 
 
-def _told(name: str, result: ImportResult, mapped: dict[str, str]) -> Understood:
+def _told(name: str, result: Pool, mapped: dict[str, str]) -> Understood:
     first = str(result.rejects[0]) if result.rejects else ""
     return Understood(name, result.items, len(result.rejects), first, mapped)
 

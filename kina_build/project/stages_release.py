@@ -162,7 +162,7 @@ def _ask(project: Project, number: int) -> Stage:
 
 def plan_report(project: Project, stages: Sequence[Stage]) -> Stage:
     """Write pages about all that there is."""
-    from kina_build.report.artefacts import FILES
+    from kina_build.report.find import FILES
 
     shown = {*FILES.values(), LEDGER}
     reads = tuple(name for stage in stages for name in (*stage.owns, *stage.keeps) if name in shown)

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from kina_build.config import CONFIG_NAME, Section, check_section, find_config, load_settings
 from kina_build.errors import ConfigError, UsageError
-from review.batch import Batch
+from kina_review.pay.batch import Batch
 
 Files = Annotated[tuple[str, ...], BeforeValidator(lambda v: [v] if isinstance(v, str) else v)]
 """Names or globs, seen from the project's folder: one or several."""

@@ -17,8 +17,8 @@ from kina_build.project.log import Case
 from kina_build.project.runner import Outcome
 from kina_build.project.stages import Stage
 from kina_build.project.table import Project
-from review.records import Assignment, Audit, Contest, Finding
-from review.rubric import REVIEWS_PER_ITEM
+from kina_review.records import Assignment, Audit, Contest, Finding
+from kina_review.rubric import REVIEWS_PER_ITEM
 
 Record = TypeVar("Record", bound=BaseModel)
 SAID = 20
@@ -199,7 +199,7 @@ def _open_reviews(project: Project, rulings: Rulings) -> list[Case]:
 
 
 def _reviewed(project: Project) -> set[tuple[str, str]]:
-    from review.intake import read_reviews
+    from kina_review.intake import read_reviews
 
     names = (
         [] if project.batch is None else project.expand([path.as_posix() for path in project.batch.reviews])
@@ -249,7 +249,7 @@ def _audits(project: Project) -> list[Case]:
 
 
 def _table(path: Path) -> list[Finding]:
-    from review.intake import read_findings
+    from kina_review.intake import read_findings
 
     return list(read_findings([path]).records) if path.exists() else []
 

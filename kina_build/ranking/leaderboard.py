@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
 
+from kina_build.jsonl import write_document
 from kina_build.ranking.board import NotRanked
 from kina_build.ranking.disciplines import Discipline
 
@@ -53,6 +57,14 @@ class Standing(Row):
     se_bootstrap: float | None = None
     top_k: dict[str, float] = {}
     """P(rank <= k) over resamples."""
+    coverage: float = 1.0
+    """Share of what was asked for which there is a score."""
+    accuracy_best: float | None = None
+    """Accuracy had it been right wherever it has no score; `accuracy` counts those as wrong (bounds)."""
+    rank_best_case: int | None = None
+    """1 + models ahead of it even if it was right wherever it has no score, and they wrong."""
+    rank_worst_case: int | None = None
+    """The other way round: the last place that the missing scores leave open."""
     letter_habit: float | None = None
     """What the model's letter frequencies alone would score."""
 
@@ -160,6 +172,8 @@ class Leaderboard(Row):
     seed: int
     basis: str
     """items: scores of every item; published: overall accuracies only."""
+    missing: str | None = None
+    """What became of missing scores: wrong, common, bounds; none: such models are not ranked."""
     interval: str
     """Method of low and high: wilson or bootstrap percentile."""
     dataset: Dataset | None = None
@@ -173,6 +187,23 @@ class Leaderboard(Row):
     paper: tuple[PaperRow, ...] = ()
     notes: tuple[str, ...] = ()
     """What the figures may and may not be taken for."""
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Return the document that `kina rank --json` prints."""
+        return self.model_dump(mode="json")
+
+    def write(self, path: Path) -> None:
+        """Write leaderboard.json."""
+        write_document(path, self)
+
+    def __str__(self) -> str:
+        """Give a line a model: tier, ranks that all rows may have at once, accuracy."""
+        lines = [f"{self.models} models on {self.items} items"]
+        for one in self.standings:
+            span = f"{one.rank_low_simultaneous}-{one.rank_high_simultaneous}"
+            lines.append(f"tier {one.tier}, rank {span}: {one.model} {one.accuracy:.4f}")
+        return "\n".join(lines)
 
 
 def figure(value: float) -> float:

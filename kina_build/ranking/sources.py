@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,10 @@ class ScoreTable:
     """Item to the letter of its right option when it was scored, where the rows tell."""
     stated: bool = False
     """Letters were read in an order that their reader stated."""
+    known: NDArray[np.float64] | None = None
+    """Share of an item's samples that were answered, shape as scores; None: all, where there is a score."""
+    passages: Mapping[str, str] = field(default_factory=dict)
+    """Item to the digest of its passage, where the rows tell."""
 
 
 class LetterRow(BaseModel):
@@ -67,6 +71,19 @@ def read_scores(path: Path) -> ScoreTable:
             hint="give rows of item_id, model, score, or columns item_id, discipline, then one a model",
         )
     return _read_matrix(rows, models, str(path))
+
+
+def table_of(rows: Iterable[BaseModel], name: str = "scores") -> ScoreTable:
+    """Make a table of records with item_id, model and score, as `score` returns them.
+
+    Raises:
+        InputError: no rows.
+        RowErrors: as read_scores; lines are places in `rows`.
+    """
+    listed = [Row(line, row.model_dump(mode="json")) for line, row in enumerate(rows, start=1)]
+    if not listed:
+        raise InputError(f"{name}: no rows")
+    return _read_long(listed, name)
 
 
 def read_letters(path: Path, items: Sequence[ItemKey]) -> ScoreTable:
@@ -125,26 +142,60 @@ def letters_of(table: ScoreTable, item_ids: Sequence[str]) -> dict[str, Sequence
 
 
 def _read_long(rows: Sequence[Row], name: str) -> ScoreTable:
-    cells: dict[tuple[str, str], float] = {}
+    epochs: dict[tuple[str, str], dict[Any, tuple[float, float]]] = {}
 
     def take(row: Row) -> None:
         model, item_id = _text(row, "model"), _text(row, "item_id")
-        if (model, item_id) in cells:
+        own = epochs.setdefault((model, item_id), {})
+        epoch = row.values.get("epoch")
+        if epoch in own or (own and None in {epoch, *own}):
             raise ValueError(f"model {model!r} has a second score for item {item_id!r}")
         # null: nothing could be scored, which is not the same as wrong
-        cells[model, item_id] = _score(row.values.get("score"), "score")
+        score = _score(row.values.get("score"), "score")
+        own[epoch] = score, 0.0 if np.isnan(score) else _answered(row)
 
     _gather(rows, name, take)
+    cells = {key: _mean_score(list(own.values())) for key, own in epochs.items()}
     models = tuple(dict.fromkeys(model for model, _ in cells))
     disciplines = _disciplines(rows, name)
-    table = _table(models, disciplines, cells)
+    table = _table(models, disciplines, {key: score for key, (score, _) in cells.items()})
+    shares = _table(models, disciplines, {key: share for key, (_, share) in cells.items()}).scores
     answers = {str(row.values["item_id"]): row.values.get("answer") for row in rows}
     return replace(
         table,
         letters=_single_letters(rows, table),
         keys={item_id: letter for item_id, letter in answers.items() if isinstance(letter, str) and letter},
         stated=any(row.values.get("letters_order") == STATED for row in rows),
+        known=np.nan_to_num(shares),
+        passages={
+            str(row.values["item_id"]): passage
+            for row in rows
+            if isinstance(passage := row.values.get("passage"), str) and passage
+        },
     )
+
+
+def _answered(row: Row) -> float:
+    """Return the share of the samples asked that a score is the mean of, where the row tells."""
+    samples, asked = row.values.get("samples"), row.values.get("asked")
+    if samples is None or asked is None:
+        return 1.0
+    try:
+        share = int(samples) / int(asked)
+    except (TypeError, ValueError, ZeroDivisionError):
+        raise ValueError(f"samples, asked: {samples!r} of {asked!r} are no counts") from None
+    if not 0 < share <= 1:
+        raise ValueError(f"samples, asked: {samples!r} of {asked!r} is no share")
+    return share
+
+
+def _mean_score(epochs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Average the epochs of an item that have a score; and the share of its samples that have one."""
+    answered = [(score, share) for score, share in epochs if share]
+    if not answered:
+        return float("nan"), 0.0
+    weight = sum(share for _, share in answered)
+    return sum(score * share for score, share in answered) / weight, weight / len(epochs)
 
 
 def _single_letters(rows: Sequence[Row], table: ScoreTable) -> dict[str, Sequence[str]] | None:

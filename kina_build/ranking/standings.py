@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kina_build.config import RankingRules
 from kina_build.ranking.board import Board
 from kina_build.ranking.bootstrap import Resamples
-from kina_build.ranking.contrasts import Contrasts
-from kina_build.ranking.floors import Floors
 from kina_build.ranking.intervals import (
     Floats,
     cluster_standard_error,
@@ -16,8 +15,10 @@ from kina_build.ranking.intervals import (
     standard_error,
     wilson,
 )
+from kina_build.ranking.itemfiles import Floors
 from kina_build.ranking.leaderboard import Standing, figure
 from kina_build.ranking.ranks import (
+    Contrasts,
     average_ranks,
     find_tiers,
     interval_ranks,
@@ -57,6 +58,7 @@ def build_standings(study: Study, order: list[int], floors: Floors | None) -> tu
     plain = standard_error(board.scores)
     robust = robust_error(board)
     spread = resamples.means.std(axis=0, ddof=1)
+    cases = rank_cases(accuracy, board.best)
     tops = {k: top_k_probability(ranks, k) for k in rules.top_ks if k < len(order)}
     return tuple(
         Standing(
@@ -82,10 +84,30 @@ def build_standings(study: Study, order: list[int], floors: Floors | None) -> tu
             se_cluster=None if robust is None else figure(robust[i]),
             se_bootstrap=figure(spread[i]),
             top_k={str(k): figure(share[i]) for k, share in tops.items()},
+            coverage=figure(board.coverage[i]) if board.coverage else 1.0,
+            accuracy_best=figure(board.best[i]) if board.best else None,
+            rank_best_case=cases[i][0] if cases else None,
+            rank_worst_case=cases[i][1] if cases else None,
             letter_habit=figure(floors.habits[board.models[i]]) if floors and floors.habits else None,
         )
         for i, tier in zip(order, tiers, strict=True)
     )
+
+
+def rank_cases(worst: Floats, best: Sequence[float]) -> list[tuple[int, int]]:
+    """Return the first and last place by accuracy that missing scores leave open to each model.
+
+    Args:
+        worst: accuracies with missing scores counted as wrong.
+        best: with missing scores counted as right; empty: nothing is missing.
+    """
+    return [
+        (
+            1 + sum(other > best[row] for place, other in enumerate(worst) if place != row),
+            1 + sum(other > worst[row] for place, other in enumerate(best) if place != row),
+        )
+        for row in range(len(best))
+    ]
 
 
 def interval_method(board: Board) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.errors import InputError, Refusal
+from kina_build.items.importing.keycolumns import VERDICTS
 from kina_build.items.model import Item
-from kina_build.items.verdicts import VERDICTS
-from kina_build.release.draw import natural
 from kina_build.release.record import Withheld
+from kina_build.release.splits import natural
 
 ACCEPTED = "accept"
 VERDICT = "verdict"

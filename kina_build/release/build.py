@@ -10,11 +10,11 @@ from kina_build import __version__
 from kina_build.config import ReleaseRules
 from kina_build.errors import Refusal
 from kina_build.items.model import Item
-from kina_build.release.draw import natural
+from kina_build.release.lettering.balance import letter_counts
 from kina_build.release.plan import Past, Plan
-from kina_build.release.positions import letter_counts
 from kina_build.release.record import FORMAT, Earlier, ReleaseRecord, SplitCount
 from kina_build.release.rows import PATH_SEPARATOR, Row, hide_answer, to_row
+from kina_build.release.splits import natural
 from kina_build.release.versions import (
     FIRST,
     Difference,
@@ -26,8 +26,8 @@ from kina_build.release.versions import (
     parse_version,
     row_hash,
 )
-from kina_build.scoring.letters import EXTRACTOR_VERSION
 from kina_build.scoring.prompts import PROMPT_VERSION
+from kina_build.scoring.replies import EXTRACTOR_VERSION
 
 Rows = Mapping[str, Sequence[Row]]
 """Rows by split."""
@@ -46,7 +46,7 @@ class Release:
     """From the release before this one."""
 
 
-def build_release(plan: Plan, rules: ReleaseRules = ReleaseRules()) -> Release:
+def make_release(plan: Plan, rules: ReleaseRules = ReleaseRules()) -> Release:
     """Carry out a plan that no gate stands in the way of.
 
     Raises:

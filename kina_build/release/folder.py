@@ -14,10 +14,10 @@ from kina_build.errors import InputError, UsageError
 from kina_build.folders import refuse_links, replace_folder
 from kina_build.jsonl import read_document, read_records, read_text
 from kina_build.manifest import digest
-from kina_build.release.names import RECORD, SUMS, rows_file
 from kina_build.release.plan import Past
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.rows import Row
+from kina_build.release.splits import RECORD, SUMS, rows_file
 from kina_build.release.standalone import entries
 
 
@@ -75,6 +75,18 @@ def check_target(target: Path, *, overwrite: bool = False) -> None:
             f"{target / changed[0]}: was changed after kina wrote it{more}",
             hint="keep what you wrote elsewhere; --overwrite replaces it",
         )
+
+
+def answers_file(output: Path, answers: Path | None) -> Path:
+    """Return where the private answers go: never into the release folder.
+
+    Raises:
+        UsageError: they would.
+    """
+    secret = answers or output.with_name(f"{output.name}.answers.jsonl")
+    if output.resolve() in secret.resolve().parents:
+        raise UsageError(f"{secret}: private answers do not belong in the release folder")
+    return secret
 
 
 def read_release(folder: Path) -> Past:

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from kina_build.config import ItemRules
+from kina_build.items.checking.lint import check_repeats
+from kina_build.items.checking.rule import POOL, Fault, Finding
+from kina_build.items.checking.rulebook import RULES
+from kina_build.items.checking.statements import check_statements
+from kina_build.items.checking.structure import check_structure
 from kina_build.items.cues import Balance, Tally, add_tallies, check_cues, measure_cues, tally
-from kina_build.items.findings import Fault
-from kina_build.items.lint import check_repeats
+from kina_build.items.findings import ROW, Findings, place
 from kina_build.items.model import Item
-from kina_build.items.rulebook import RULES
-from kina_build.items.statements import check_statements
-from kina_build.items.structure import check_structure
 from kina_build.items.workers import BATCH, map_batches
 from kina_build.progress import Progress, silent
-from kina_build.release.draw import natural
-from kina_build.release.positions import Located, position_faults
+from kina_build.release.lettering.balance import Located, position_faults
 from kina_build.release.record import Exemption, GateFault
-from kina_build.release.splits import group
+from kina_build.release.splits import group, natural
 
 FROM_CHECK = (
     "key_not_in_options",
@@ -222,3 +222,22 @@ def _gather(rule: str, found: Sequence[tuple[str, Fault]]) -> GateFault:
         items=items,
         evidence=dict(whole[0].evidence) if whole else {},
     )
+
+
+def add_gates(found: Findings, rules: ItemRules = ItemRules()) -> Findings:
+    """Add what the gates of an export find in a pool; they take the place of findings by the same rules.
+
+    The letters of the keys are not looked at, since an export draws them anew.
+    """
+    faults = [
+        fault for fault in find_faults(Draft({"pool": found.items}), rules) if fault.rule != "key_position"
+    ]
+    stopping = {fault.rule for fault in faults} | {"key_position"}
+    gates = [
+        Finding(item_id=item_id, rule=fault.rule, severity="error", field="release", message=message)
+        for fault in faults
+        for item_id, message in (fault.items or {POOL: fault.message}).items()
+    ]
+    rejects = [one for one in found if one.field == ROW]
+    left = [one for one in found if one.field != ROW and one.rule not in stopping]
+    return replace(found, findings=(*rejects, *sorted([*left, *gates], key=place)))

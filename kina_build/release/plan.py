@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kina_build.config import ItemRules, ReleaseRules
+from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
 from kina_build.release.admission import Admission
-from kina_build.release.draw import natural
-from kina_build.release.evidence import make_salt
-from kina_build.release.gates import REDUCED, Draft, exempt, find_faults
-from kina_build.release.letters import Lettering, keep_letters, letter_items
+from kina_build.release.gates import GATES, REDUCED, Draft, exempt, find_faults
+from kina_build.release.lettering.order import Lettering, keep_letters, letter_items
+from kina_build.release.lettering.references import find_last_texts
+from kina_build.release.options import ExportOptions
+from kina_build.release.proof.evidence import make_salt
 from kina_build.release.record import Exemption, GateFault, Letters, Provenance, ReleaseRecord, Withheld
-from kina_build.release.references import find_last_texts
 from kina_build.release.rows import Row
-from kina_build.release.splits import SPLITS, assign_splits
-from kina_build.release.versions import Version
+from kina_build.release.sources import parse_date, parse_pairs
+from kina_build.release.splits import SPLITS, assign_splits, natural
+from kina_build.release.versions import Version, parse_version
 
 
 @dataclass(frozen=True)
@@ -130,6 +134,34 @@ def plan_release(
     )
 
 
+def read_request(options: ExportOptions) -> Request:
+    """Read what the options ask for.
+
+    Raises:
+        UsageError: a name, date, version, split, gate or reason that cannot be.
+    """
+    if not options.name.isidentifier() or not options.name.isascii():
+        raise UsageError(f"--name {options.name!r}: use letters, digits and underscores")
+    _check_named("--private", options.private, SPLITS)
+    allowed = parse_pairs(options.allow, "--allow", reason_needed=True)
+    _check_named("--allow", allowed, GATES)
+    if options.url is not None and not re.fullmatch(r"https?://[!-~]+", options.url):
+        raise UsageError(f"--url {options.url!r} is no web address", hint="it begins with https://")
+    return Request(
+        name=options.name,
+        title=options.title,
+        published=parse_date(options.published) if options.published else None,
+        version=parse_version(options.release_version) if options.release_version else None,
+        seed=options.seed,
+        shuffle=options.shuffle,
+        private=frozenset(options.private),
+        licenses=frozenset(options.license),
+        allowed=allowed,
+        creators=tuple(" ".join(one.split()) for one in options.creator),
+        url=options.url,
+    )
+
+
 def _letter(
     parts: Mapping[str, Sequence[Item]],
     request: Request,
@@ -169,3 +201,12 @@ def _summarise(letterings: Sequence[Lettering], shuffled: bool) -> Letters:
         kept={one.item.item_id: one.kept for one in letterings if one.kept and shuffled},
         rewritten=tuple(sorted((one.item.item_id for one in letterings if one.rewritten), key=natural)),
     )
+
+
+def _check_named(option: str, names: Iterable[str], known: Iterable[str]) -> None:
+    choices = list(known)
+    for name in names:
+        if name not in choices:
+            near = difflib.get_close_matches(name, choices, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(choices)}"
+            raise UsageError(f"{option} {name}: no such name", hint=hint)

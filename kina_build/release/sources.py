@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from kina_build.errors import InputError, Refusal, UsageError
 from kina_build.jsonl import read_document
 from kina_build.release.admission import Decision
-from kina_build.release.evidence import Audited
+from kina_build.release.proof.evidence import Audited
 from kina_build.release.record import AgreementFacts, AgreementFigure, AuditFacts
 from kina_build.shares import bound_share
 from kina_build.tables import read_typed
@@ -97,9 +97,9 @@ def read_selection(path: Path) -> Selected:
         InputError: unreadable, or it names no items.
         Refusal: a certificate that was changed after it was sealed.
     """
+    from kina_build.selection.budget import STATEMENT
     from kina_build.selection.reading import read_selection as read_document_of
     from kina_build.selection.reading import seal
-    from kina_build.selection.sample import STATEMENT
 
     found = read_document(path, _Selection)
     if not found.item_ids:
@@ -133,6 +133,16 @@ def read_decisions(path: Path) -> list[Decision]:
         RowErrors: faulty rows.
     """
     return read_typed(path, Decision)
+
+
+def gather_decisions(decisions: Path | str | Iterable[Any]) -> list[Decision]:
+    """Take decisions from a file, or from any records with item_id and decision."""
+    if isinstance(decisions, str | Path):
+        return read_decisions(Path(decisions))
+    return [
+        Decision.model_validate({n: getattr(one, n) for n in Decision.model_fields if hasattr(one, n)})
+        for one in decisions
+    ]
 
 
 def review_facts(decisions: Sequence[Decision]) -> dict[str, Any]:
@@ -182,7 +192,17 @@ def read_duplicates(path: Path) -> Duplicates:
     Raises:
         InputError: unreadable.
     """
-    found = read_document(path, _Duplicates)
+    return _gather(read_document(path, _Duplicates))
+
+
+def gather_duplicates(duplicates: Path | str | Any) -> Duplicates:
+    """Take what dedup found from its file, or from its record."""
+    if isinstance(duplicates, str | Path):
+        return read_duplicates(Path(duplicates))
+    return _gather(_Duplicates.model_validate(duplicates.model_dump()))
+
+
+def _gather(found: _Duplicates) -> Duplicates:
     clusters = [one.item_ids if isinstance(one, _Cluster) else one for one in found.clusters]
     clusters += found.conflict_edges
     return Duplicates(

@@ -1,7 +1,12 @@
-"""Which split an item goes to: a share of every stratum by keyed hash, copies together."""
+"""The splits of a release: a share of every stratum by keyed hash, copies together; and their files' names.
+
+A stream of random numbers would tie each item's draw to the items before it. A keyed hash does not:
+dropping, adding or reordering items leaves every other draw as it was.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +14,6 @@ from itertools import pairwise
 
 from kina_build.config import ReleaseRules
 from kina_build.items.model import Item
-from kina_build.release.draw import draw, draw_unit, natural
 
 TEST = "test"
 DEV = "dev"
@@ -97,3 +101,49 @@ def _fill_test(members: Mapping[str, Sequence[Item]], chosen: dict[str, str]) ->
         if chosen[name] == DEV and any(item.path not in tested for item in items):
             chosen[name] = TEST
             tested |= {item.path for item in items}
+
+
+def draw(seed: int, *names: str) -> int:
+    """Draw an integer in [0, 2^64) for a seed and names; names are told apart, not joined.
+
+    Args:
+        seed: of the release.
+        names: the purpose first, then the record, e.g. ("letters", item_id, "3").
+    """
+    body = "\0".join((str(seed), *names))
+    return int.from_bytes(hashlib.sha256(body.encode()).digest()[:8], "big")
+
+
+def draw_unit(seed: int, *names: str) -> float:
+    """Draw a number in [0, 1) for a seed and names."""
+    return (draw(seed, *names) >> 11) / (1 << 53)
+
+
+def natural(item_id: str) -> tuple[int, int, str, str]:
+    """Order ids so that whole numbers stand in counting order, before all other ids."""
+    if item_id.isascii() and item_id.isdigit():
+        digits = item_id.lstrip("0")  # int() refuses thousands of digits
+        return 0, len(digits), digits, item_id
+    return 1, 0, "", item_id
+
+
+RECORD = "release.json"
+CARD = "README.md"
+CROISSANT = "croissant.json"
+CHANGES = "changes.json"
+SUMS = "SHA256SUMS"
+
+
+def rows_file(split: str) -> str:
+    """Return the name of a split's JSON Lines."""
+    return f"{split}.jsonl"
+
+
+def parquet_file(split: str) -> str:
+    """Return the name of a split's parquet file."""
+    return f"data/{split}.parquet"
+
+
+def kina_file(split: str) -> str:
+    """Return the name of a split in KINA's own form."""
+    return "KINA.json" if split == TEST else f"KINA.{split}.json"

@@ -7,14 +7,17 @@ import re
 import unicodedata
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.errors import UsageError
 from kina_build.jsonl import canonical
-from kina_build.release.draw import natural
 from kina_build.release.rows import Row
+from kina_build.release.splits import natural
+
+if TYPE_CHECKING:
+    from kina_build.release.plan import Past
 
 CANARY_NAMESPACE = uuid.UUID("5b0b0c39-7bd5-5a0e-9c55-4f0d1a3c0a10")
 """Of the UUIDv5 canaries, so that equal releases carry equal canaries."""
@@ -145,6 +148,20 @@ def compare(
         bump="major" if major else "minor" if added else "patch" if details else "none",
         scores_comparable=scored not in touched,
     )
+
+
+def diff_releases(before: Past, after: Past) -> dict[str, Any]:
+    """Tell what changed between two releases, and whether the version of the later one says so."""
+    found = compare(before.rows, after.rows)
+    least = next_version(parse_version(before.record.version), found.bump)
+    old, new = before.record, after.record
+    return {
+        "old": {"version": old.version, "content_hash": old.content_hash},
+        "new": {"version": new.version, "content_hash": new.content_hash},
+        **found.model_dump(mode="json"),
+        "least_version": str(least),
+        "version_says_enough": parse_version(new.version) >= least,
+    }
 
 
 def row_map(old: Sequence[Row], new: Sequence[Row]) -> list[dict[str, Any]]:

@@ -1,1 +1,5 @@
-"""Report: self-contained HTML pages over the artefacts of one folder."""
+"""The room of the report: self-contained HTML pages over the artefacts of one folder."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.dedup.records import Duplicates
-from kina_build.errors import InputError
+from kina_build.errors import InputError, UsageError
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.jsonl import iter_rows, read_document, read_json, read_records
 from kina_build.ranking.itemanalysis import ItemFigures
 from kina_build.ranking.leaderboard import Leaderboard
 from kina_build.release.record import ReleaseRecord
+from kina_build.report.find import FILES
 from kina_build.selection.reading import read_selection
 from kina_build.selection.records import Selection
-from kina_build.support.matrix import SupportMatrix, read_support
+from kina_build.support.matrix import SupportMatrix
+from kina_build.support.npz import read_support
 
 Record = TypeVar("Record", bound=BaseModel)
 
@@ -55,6 +58,43 @@ class ContestRow(BaseModel):
     tied: bool = False
 
 
+class DoubtRow(BaseModel):
+    """An item whose key models doubt, as `kina triage` lists it."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    item_id: str
+    key: str
+    flags: tuple[str, ...] = ()
+    rival: str | None = None
+    """The letter that most strong models choose instead."""
+    rival_votes: int = 0
+    key_votes: int = 0
+    voters: int = 0
+
+
+class AnchorRow(BaseModel):
+    """An anchor with what it says."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    anchor_id: str
+    statement: str
+    domain: str = ""
+
+
+class ReviewRow(BaseModel):
+    """One review of one item; pages that leave the house name no reviewer."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+    item_id: str
+    reviewer_id: str
+    verdict: str | None = None
+    ratings: dict[str, float | None] = {}
+    rationale: str | None = None
+
+
 class ScoreRow(BaseModel):
     """One model's score on one item."""
 
@@ -63,6 +103,8 @@ class ScoreRow(BaseModel):
     item_id: str
     model: str
     score: float | None = None
+    letters: tuple[str | None, ...] = ()
+    """What each of its samples chose, in the item's own letters."""
 
 
 class PayoutLine(BaseModel):
@@ -97,10 +139,15 @@ class Artefacts:
     support: SupportMatrix | None = None
     selection: Selection | None = None
     certificate: dict[str, Any] | None = None
+    triage: tuple[DoubtRow, ...] | None = None
+    anchors: tuple[AnchorRow, ...] | None = None
+    reviews: tuple[ReviewRow, ...] | None = None
     decisions: tuple[DecisionRow, ...] | None = None
     contests: tuple[ContestRow, ...] | None = None
     payout: Payout | None = None
     release: ReleaseRecord | None = None
+    released: Mapping[str, str] = field(default_factory=dict)
+    """Split of each released item."""
     private_ids: frozenset[str] = frozenset()
     """Items whose answers the release keeps apart: their keys are shown nowhere."""
     scores: tuple[ScoreRow, ...] | None = None
@@ -110,41 +157,23 @@ class Artefacts:
     @property
     def empty(self) -> bool:
         """Tell whether nothing was found."""
-        given = {name: value for name, value in vars(self).items() if name != "private_ids"}
-        return all(value is None for value in given.values())
+        return not any(getattr(self, one.name) is not None for one in fields(self) if one.default is None)
 
 
-FILES = {
-    "pool": "pool.jsonl",
-    "findings": "findings.jsonl",
-    "duplicates": "duplicates.json",
-    "support": "support.npz",
-    "selection": "selection.json",
-    "certificate": "certificate.json",
-    "decisions": "decisions.jsonl",
-    "contests": "contests.jsonl",
-    "release": "release",
-    "scores": "scores.jsonl",
-    "leaderboard": "leaderboard.json",
-    "item_figures": "item_analysis.jsonl",
+ROWS: Mapping[str, type[BaseModel]] = {
+    "findings": FindingRow,
+    "triage": DoubtRow,
+    "anchors": AnchorRow,
+    "reviews": ReviewRow,
+    "decisions": DecisionRow,
+    "contests": ContestRow,
+    "scores": ScoreRow,
+    "item_figures": ItemFigures,
 }
-"""Part to its name in the folder, in the order of the flow."""
+"""Parts that are rows, and what is read of each."""
 
 
-def find_files(folder: Path) -> dict[str, Path]:
-    """Return the artefacts that a folder holds.
-
-    Raises:
-        InputError: no such folder.
-    """
-    if not folder.is_dir():
-        raise InputError(
-            f"{folder}: no such folder", hint="give the folder that holds pool.jsonl and the rest"
-        )
-    return {part: folder / name for part, name in FILES.items() if (folder / name).exists()}
-
-
-def read_artefacts(files: dict[str, Path], payout: Payout | None = None) -> Artefacts:
+def read_artefacts(files: Mapping[str, Path], payout: Payout | None = None) -> Artefacts:
     """Read the artefacts of one flow; absent ones are None, malformed ones are errors.
 
     Args:
@@ -162,25 +191,65 @@ def read_artefacts(files: dict[str, Path], payout: Payout | None = None) -> Arte
     board = files.get("leaderboard")
     certificate = files.get("certificate")
     record = read_document(release / "release.json", ReleaseRecord) if release else None
+    released = _released(release, record) if release and record else {}
+    rows = {part: _rows(files, part, model) for part, model in ROWS.items()}
     return Artefacts(
         pool=tuple(read_pool(pool)) if pool else None,
-        findings=_rows(files, "findings", FindingRow),
         duplicates=read_document(duplicates, Duplicates) if duplicates else None,
         support=read_support(support) if support else None,
         selection=read_selection(selection) if selection else None,
         certificate=_object(certificate) if certificate else None,
-        decisions=_rows(files, "decisions", DecisionRow),
-        contests=_rows(files, "contests", ContestRow),
         payout=payout,
         release=record,
-        private_ids=_private_ids(release, record) if release and record else frozenset(),
-        scores=_rows(files, "scores", ScoreRow),
+        released=released,
+        private_ids=_private_ids(released, record) if record else frozenset(),
         leaderboard=read_document(board, Leaderboard) if board else None,
-        item_figures=_rows(files, "item_figures", ItemFigures),
+        **rows,  # type: ignore[arg-type]
     )
 
 
-def _rows(files: dict[str, Path], part: str, model: type[Record]) -> tuple[Record, ...] | None:
+def gather_artefacts(parts: Mapping[str, Any]) -> Artefacts:
+    """Gather artefacts that are at hand: each one its file, or its record or records.
+
+    Args:
+        parts: name of a part of Artefacts to a path, a record, or records; None is absent. A release
+            in memory is a NewRelease: it knows which answers are private. A settlement brings its
+            decisions and contests.
+
+    Raises:
+        InputError: a file that cannot be read.
+        UsageError: a part that no report has.
+    """
+    given = {name: part for name, part in parts.items() if part is not None}
+    settlement = given.pop("settlement", None)
+    if settlement is not None:
+        given |= {"decisions": settlement.decisions, "contests": settlement.contests}
+    unknown = sorted(given.keys() - FILES.keys() - {"payout"})
+    if unknown:
+        raise UsageError(f"a report has no part {unknown[0]}", hint=f"it has {', '.join(FILES)}")
+    named = {name: Path(part) for name, part in given.items() if isinstance(part, str | Path)}
+    held = {name: _held(name, part) for name, part in given.items() if name not in named}
+    if "release" in held:
+        held |= {name: getattr(given["release"], name) for name in ("released", "private_ids")}
+    return replace(read_artefacts(named), **held)
+
+
+INSIDE = {"support": "matrix", "scores": "rows"}
+"""Attribute of a result of the library that holds what the file would."""
+
+
+def _held(name: str, part: Any) -> Any:
+    """Take a part that is in memory: of rows only what the pages show."""
+    model = ROWS.get(name)
+    part = getattr(part, INSIDE[name], part) if name in INSIDE else part
+    if model is not None:
+        return tuple(model.model_validate(row, from_attributes=True) for row in part)
+    if name == "release":
+        return part.record
+    return tuple(part) if name == "pool" else part
+
+
+def _rows(files: Mapping[str, Path], part: str, model: type[Record]) -> tuple[Record, ...] | None:
     path = files.get(part)
     if path is None:
         return None
@@ -195,8 +264,10 @@ def _object(path: Path) -> dict[str, Any]:
     return document
 
 
-def _private_ids(release: Path, record: ReleaseRecord) -> frozenset[str]:
-    private = [name for name, split in record.counts.items() if split.private and split.items]
-    return frozenset(
-        str(row.get("id")) for name in private for _, row in iter_rows(release / f"{name}.jsonl")
-    )
+def _released(release: Path, record: ReleaseRecord) -> dict[str, str]:
+    splits = [name for name, split in record.counts.items() if split.items]
+    return {str(row.get("id")): name for name in splits for _, row in iter_rows(release / f"{name}.jsonl")}
+
+
+def _private_ids(released: Mapping[str, str], record: ReleaseRecord) -> frozenset[str]:
+    return frozenset(item_id for item_id, split in released.items() if record.counts[split].private)

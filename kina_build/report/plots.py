@@ -99,6 +99,69 @@ class LinePlot:
         return round(100 - 100 * (self.level or 0.0) / self.top, 3)
 
 
+@dataclass(frozen=True)
+class Dot:
+    """One point of a scatter plot."""
+
+    label: str
+    across: float
+    up: float
+    flagged: bool = False
+    """Whether it is drawn as one to look at."""
+
+
+@dataclass(frozen=True)
+class DotPlot:
+    """Points on two axes."""
+
+    title: str
+    across: str
+    """Header of the horizontal axis, which runs from 0 to 1."""
+    up: str
+    """Header of the vertical axis, which runs from -1 to 1."""
+    flag: str
+    """What a flagged point is."""
+    dots: tuple[Dot, ...]
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One rectangle of a treemap, in a box 100 wide and 100 high."""
+
+    label: str
+    inside: str
+    """The larger part that it belongs to."""
+    count: int
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+def tile(counts: Sequence[tuple[str, str, int]]) -> tuple[Tile, ...]:
+    """Lay counts out as a treemap: larger parts side by side, what they hold one above the other.
+
+    Args:
+        counts: (larger part, part, count), counts above 0.
+    """
+    inside: dict[str, list[tuple[str, int]]] = {}
+    for whole, part, count in counts:
+        inside.setdefault(whole, []).append((part, count))
+    total = sum(count for _, _, count in counts) or 1
+    tiles, x = [], 0.0
+    for whole, parts in inside.items():
+        sum_inside = sum(count for _, count in parts)
+        width, y = 100 * sum_inside / total, 0.0
+        for part, count in parts:
+            height = 100 * count / sum_inside
+            tiles.append(
+                Tile(part, whole, count, round(x, 3), round(y, 3), round(width, 3), round(height, 3))
+            )
+            y += height
+        x += width
+    return tuple(tiles)
+
+
 def bars(
     title: str, unit: str, rows: Iterable[tuple[str, float]], *, top: float | None = None, digits: int = 0
 ) -> BarPlot:

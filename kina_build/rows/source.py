@@ -103,9 +103,9 @@ def limits() -> IntakeRules:
     return _reading.limits
 
 
-def each(paths: Path | Sequence[Path]) -> Sequence[Path]:
+def each(paths: Path | str | Sequence[Path]) -> Sequence[Path]:
     """Return paths as a sequence, also one path alone."""
-    return [paths] if isinstance(paths, Path) else paths
+    return [Path(paths)] if isinstance(paths, Path | str) else paths
 
 
 def is_stream(path: Path) -> bool:
@@ -119,12 +119,13 @@ def is_stream(path: Path) -> bool:
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
-def open_source(path: Path) -> Source:
+def open_source(path: Path | str) -> Source:
     """Read a whole file, a pipe, or standard input for "-"; gzip is unpacked.
 
     Raises:
         InputError: the file is missing, a folder, unreadable, too large, or changed since it was read.
     """
+    path = Path(path)
     if path in _reading.held:
         return _reading.held[path]
     stream = is_stream(path)

@@ -13,6 +13,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
 
 from kina_build.errors import InputError, UsageError
 from kina_build.scoring.prompts import build_prompt, prompt_digest
@@ -104,6 +107,17 @@ def refuse_foreign(lettering: Lettering, cure: str) -> None:
             "another form of them (options in another order, or a changed text): their letters mean others",
             hint=cure,
         )
+
+
+def with_order(
+    records: Sequence[BaseModel], order: str | None
+) -> Sequence[BaseModel] | Sequence[dict[str, Any]]:
+    """Add to records that their letters were read in an order that was only stated."""
+    if order is None:
+        return records
+    return [
+        record.model_dump(mode="json", exclude_none=True) | {"letters_order": order} for record in records
+    ]
 
 
 def translate(label: str | None, form: Question, own: Question) -> str | None:

@@ -1,19 +1,210 @@
-"""Mark the responses of many models, on as many processes as there are cores when it pays."""
+"""Mark the responses of many models: whole files in, item scores and a report a model out."""
 
 from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 from kina_build.config import ScoringRules
+from kina_build.errors import UsageError
+from kina_build.items.model import Item
+from kina_build.jsonl import read_json, write_records
 from kina_build.progress import Progress, silent
-from kina_build.scoring.multiple_choice import ItemScore, ModelReport, report_model, score_items
-from kina_build.scoring.questions import Question
-from kina_build.scoring.responses import Asked, Response
+from kina_build.scoring.lettering import STATED, Forms, Lettering, find_forms, refuse_unproven, with_order
+from kina_build.scoring.multiple_choice import ItemScore, score_items
+from kina_build.scoring.options import ScoreOptions
+from kina_build.scoring.prompts import PROMPT_VERSION
+from kina_build.scoring.questions import Question, as_questions, read_forms, read_items, read_release
+from kina_build.scoring.replies import EXTRACTOR_VERSION
+from kina_build.scoring.reports import ModelReport, report_model
+from kina_build.scoring.responses import Asked, Response, ResponseFile, read_responses, sift_responses
 
 WORTH_A_PROCESS = 20_000
 """Responses below which starting processes costs more than it saves."""
+
+
+def _unsaid(_message: str) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Item scores of models, their reports, and what could not be marked."""
+
+    rows: Sequence[ItemScore]
+    models: Sequence[ModelReport]
+    """Sorted by name."""
+    dropped: Mapping[str, int]
+    """Rows left out: repeat, unknown_id, prompt_changed, torn."""
+    foreign: int = 0
+    """Replies to another form of their items; left out, and counted among prompt_changed."""
+    stated: bool = False
+    """Letters were read in an order that was only stated."""
+    dataset: Mapping[str, Any] = field(default_factory=dict)
+    """Version and content hash of the release; empty where there is none."""
+
+    @property
+    def held_back(self) -> bool:
+        """Tell whether a model has no score, for want of answers."""
+        return not self.models or any(model.score is None for model in self.models)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Return the document that `kina score --json` prints."""
+        report: dict[str, Any] = {
+            "task": "multiple-choice",
+            "models": [_model_report(one) for one in self.models],
+            "dropped": dict(self.dropped),
+        }
+        if self.stated:
+            report["letters"] = STATED
+        if self.dataset:
+            report["dataset"] = dict(self.dataset)
+        return report | {"extractor_version": EXTRACTOR_VERSION, "prompt_version": PROMPT_VERSION}
+
+    def write(self, path: Path | str) -> None:
+        """Write the item scores as scores.jsonl."""
+        write_records(path, with_order(self.rows, STATED if self.stated else None))
+
+    def __str__(self) -> str:
+        """Give a line a model."""
+        return "\n".join(
+            f"{one.model}: {'no score' if one.score is None else f'{one.score:.4f}'} "
+            f"({one.answered} of {one.items} items answered)"
+            for one in self.models
+        )
+
+
+def _model_report(report: ModelReport) -> dict[str, Any]:
+    return asdict(report) | {"coverage": report.coverage, "missing_count": len(report.missing)}
+
+
+def score(
+    responses: ResponseFile | Iterable[Response],
+    questions: Iterable[Question | Item],
+    *,
+    stated: Mapping[str, Question] | None = None,
+    rules: ScoringRules = ScoringRules(),
+    allow_partial: bool = False,
+    on_progress: Progress = silent,
+    source: str = "POOL",
+) -> Scores:
+    """Mark replies to multiple-choice questions.
+
+    A letter means an option only together with an order of the options: a reply is matched to
+    its form by its digests. One with none is read only in the order that `stated` gives.
+
+    Args:
+        responses: as read_responses gives them.
+        questions: items of a pool, or questions as read_release gives them.
+        stated: the forms, by item_id, that replies without a digest answer (read_forms).
+        rules: the coverage floor.
+        allow_partial: give a score below the floor too.
+        on_progress: told of responses.
+        source: what the hint of a refusal calls the questions.
+
+    Raises:
+        UsageError: replies without a digest while no order is stated.
+        InputError: an id that stands twice, or a key that names no option.
+    """
+    files = [responses] if isinstance(responses, ResponseFile) else [ResponseFile(tuple(responses), (), 0)]
+    asked = {question.item_id: question for question in as_questions(questions)}
+    manner = _Manner(rules, allow_partial, on_progress, source)
+    return _score(files, asked, stated, manner)
+
+
+def score_files(
+    options: ScoreOptions,
+    rules: ScoringRules = ScoringRules(),
+    *,
+    say: Callable[[str], None] = _unsaid,
+    on_progress: Progress = silent,
+) -> Scores:
+    """Mark the files that the options name, against a release, a pool, or what they carry themselves.
+
+    Args:
+        options: checked.
+        rules: the coverage floor.
+        say: told of replies that are left out.
+        on_progress: told of responses.
+
+    Raises:
+        UsageError: no questions, or replies that do not say which order of the options they answer.
+        InputError, RowErrors: files that cannot be read.
+    """
+    files = [read_responses(path) for path in options.responses]
+    if options.release is not None:
+        listed = read_release(options.release, options.split, options.answers)
+    elif options.items is not None:
+        listed = read_items(options.items)
+    else:
+        listed = [question for file in files for question in file.questions]
+        if not listed:
+            raise UsageError("give --release or --items", hint="or a results file of the public KINA runner")
+    questions = {question.item_id: question for question in listed}
+    stated = read_forms(options.letters_of) if options.letters_of is not None else None
+    source = (options.items or options.release or Path("POOL")).name
+    manner = _Manner(rules, options.allow_partial, on_progress, source, say)
+    scores = _score(files, questions, stated, manner)
+    return scores if options.release is None else _stamp(scores, options.release)
+
+
+def _stamp(scores: Scores, release: Path) -> Scores:
+    """Add the version of the release, where it has a manifest."""
+    if not (release / "release.json").exists():
+        return scores
+    manifest: dict[str, Any] = read_json(release / "release.json")
+    dataset = {key: manifest.get(key) for key in ("version", "content_hash")}
+    return replace(scores, dataset=dataset)
+
+
+@dataclass(frozen=True)
+class _Manner:
+    """How replies are marked, and who hears of it."""
+
+    rules: ScoringRules
+    allow_partial: bool
+    on_progress: Progress
+    source: str
+    say: Callable[[str], None] = _unsaid
+
+
+def _score(
+    files: Sequence[ResponseFile],
+    questions: Mapping[str, Question],
+    stated: Mapping[str, Question] | None,
+    manner: _Manner,
+) -> Scores:
+    rows = [response for file in files for response in file.responses]
+    lettering = find_forms((one.asked for one in rows if one.answered), Forms(questions, stated=stated))
+    refuse_unproven(lettering, manner.source)
+    _tell_foreign(lettering, manner.say)
+    sifted = sift_responses(rows, questions, lettering.foreign)
+    marked, reports = mark_models(
+        sorted({response.model for response in rows}),
+        questions,
+        sifted.responses,
+        manner.rules,
+        asked=lettering.asked,
+        allow_partial=manner.allow_partial,
+        on_progress=manner.on_progress,
+    )
+    dropped = dict(sifted.dropped) | {"torn": sum(file.torn for file in files)}
+    return Scores(marked, reports, dropped, lettering.foreign.total(), bool(lettering.stated))
+
+
+def _tell_foreign(lettering: Lettering, say: Callable[[str], None]) -> None:
+    """Tell of replies to another form: they are left out, and the coverage says what is missing."""
+    if lettering.foreign:
+        say(
+            f"{lettering.foreign.total()} replies were made on another form of their items (options in "
+            "another order, or a changed text) and are left out: score them with the --release or --items "
+            "that was asked"
+        )
 
 
 def mark_models(

@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.folders import refuse_links
-from kina_build.items.intake import read_pool_or_import
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
+from kina_build.items.questions import read_pool_or_import
 from kina_build.jsonl import describe, iter_rows, read_records
-from kina_build.scoring.letters import labels
+from kina_build.scoring.replies import labels
 
 
 class Question(BaseModel):
@@ -104,9 +104,27 @@ def from_kina_metadata(metadata: dict[str, Any]) -> Question:
     )
 
 
+def as_questions(asked: Iterable[Question | Item]) -> list[Question]:
+    """Turn items into questions, sorted by id; questions stay as they are.
+
+    Raises:
+        InputError: an id that stands twice, or a key that names no option.
+    """
+    return _by_id(one if isinstance(one, Question) else from_item(one) for one in asked)
+
+
 def hash_option(text: str) -> str:
     """Return the sha256 of an option's text, blanks folded, by which a reply says what it was shown."""
     return hashlib.sha256(fold_blanks(text).encode()).hexdigest()
+
+
+def passage_of(material: str) -> str | None:
+    """Return a short digest of the passage shown before a question; None of no passage.
+
+    Questions on one passage are not independent: a ranking draws them together.
+    """
+    folded = fold_blanks(material)
+    return hashlib.sha256(folded.encode()).hexdigest()[:16] if folded else None
 
 
 def fold_blanks(text: str) -> str:

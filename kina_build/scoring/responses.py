@@ -99,7 +99,7 @@ class Sifted:
     """repeat: an earlier row of the same sample; unknown_id; prompt_changed."""
 
 
-def read_responses(path: Path) -> ResponseFile:
+def read_responses(path: Path | str) -> ResponseFile:
     """Read responses.jsonl, or a results file of the public KINA runner.
 
     A last line without its newline that is not JSON was cut by a crash: it is dropped.
@@ -108,6 +108,7 @@ def read_responses(path: Path) -> ResponseFile:
         InputError: missing or empty file.
         RowErrors: rows that are not responses, with file:line.
     """
+    path = Path(path)
     *lines, end = read_text(path).split("\n")
     torn = int(bool(end.strip()) and not _is_json(end))
     if not torn:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+
+import numpy as np
 
 from kina_build.config import SelectionRules
 from kina_build.errors import Refusal
@@ -146,3 +149,52 @@ def count_supply(
             inner = counts.setdefault(domains[item_id], {})
             inner[strata[item_id]] = inner.get(strata[item_id], 0) + 1
     return {domain: dict(sorted(inner.items())) for domain, inner in sorted(counts.items())}
+
+
+STATEMENT = "no certificate: a random sample"
+"""What a sample says of itself, in place of a guarantee."""
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """How many items a stratum has and gave."""
+
+    stratum: str
+    eligible: int
+    selected: int
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A seeded draw."""
+
+    item_ids: tuple[str, ...]
+    """Stratum by stratum, each in the order drawn."""
+    strata: tuple[Stratum, ...]
+    seed: int
+
+
+def draw_sample(strata: Mapping[str, str], size: int, seed: int, exclude: Collection[str] = ()) -> Sample:
+    """Draw items without replacement, each stratum in proportion to its items, by largest remainder.
+
+    Args:
+        strata: item to stratum; the order of items does not matter.
+        size: items to draw.
+        seed: of the draw.
+        exclude: items not to draw.
+
+    Raises:
+        Refusal: fewer items than asked for.
+    """
+    pools: dict[str, list[str]] = {}
+    for item_id in sorted(set(strata).difference(exclude)):
+        pools.setdefault(strata[item_id], []).append(item_id)
+    supply = {name: len(ids) for name, ids in pools.items()}
+    given = apportion(size, supply, supply)
+    rng = np.random.default_rng(seed)
+    drawn: list[str] = []
+    for name in sorted(pools):
+        chosen = rng.choice(len(pools[name]), size=given[name], replace=False)
+        drawn += [pools[name][at] for at in chosen.tolist()]
+    rows = tuple(Stratum(name, supply[name], given[name]) for name in sorted(pools))
+    return Sample(tuple(drawn), rows, seed)

@@ -7,11 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kina_build.selection.bounds import UpperBound
-from kina_build.selection.choose import Choice
-from kina_build.selection.figures import share
-from kina_build.selection.problem import Problem
-from kina_build.selection.reading import seal
+from kina_build.selection.reading import seal, share
 from kina_build.selection.records import (
     Bound,
     Certificate,
@@ -22,6 +18,9 @@ from kina_build.selection.records import (
     Selection,
     StratumCount,
 )
+from kina_build.selection.solver.bounds import UpperBound
+from kina_build.selection.solver.choose import Choice
+from kina_build.selection.solver.problem import Problem
 from kina_build.support.matrix import SupportMatrix
 
 

@@ -13,19 +13,18 @@ import numpy as np
 from kina_build.config import SelectionRules
 from kina_build.engine import Engine
 from kina_build.progress import Progress, silent
-from kina_build.selection.bounds import bound_online, tighten
 from kina_build.selection.certificate import NOTHING_READ, Read, compose, describe_choice
-from kina_build.selection.choose import Choice, choose
-from kina_build.selection.exact import Optimum, solve
-from kina_build.selection.greedy import order_picks, pick_greedily
-from kina_build.selection.improve import improve_set
 from kina_build.selection.inputs import Inputs, check_names
 from kina_build.selection.posing import budget_sizes, posed
-from kina_build.selection.problem import JOINT, Problem
 from kina_build.selection.records import DomainSelection, Quota, Selection
-from kina_build.selection.shortage import Infeasible
+from kina_build.selection.solver.bounds import bound_online, tighten
+from kina_build.selection.solver.choose import Choice, choose
+from kina_build.selection.solver.exact import Optimum, solve
+from kina_build.selection.solver.greedy import order_picks, pick_greedily
+from kina_build.selection.solver.improve import improve_set
+from kina_build.selection.solver.problem import JOINT, Problem
+from kina_build.selection.solver.shortage import Infeasible
 from kina_build.support.matrix import SupportMatrix
-from kina_build.support.pieces import PartedLevels
 
 
 def select(
@@ -62,7 +61,7 @@ def select(
     rules = _rules_for_all(inputs.matrix, rules)
     work = functools.partial(choose, rules=rules, allow_shortfall=allow_shortfall, improve=improve, seed=seed)
     # one domain after the other where levels are on disk: each is read by all workers
-    side_by_side = 1 if isinstance(inputs.matrix.levels, PartedLevels) else os.cpu_count()
+    side_by_side = 1 if inputs.matrix.on_disk else os.cpu_count()
     choices: dict[str, Choice] = {}
     with (
         posed(inputs, size, engine=engine, rules=rules) as problems,

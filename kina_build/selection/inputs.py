@@ -16,9 +16,8 @@ from kina_build.jsonl import canonical
 from kina_build.rows.source import each
 from kina_build.selection.labels import Labels, code_items
 from kina_build.selection.records import ConflictMode, Quota
-from kina_build.support.ids import Ids, Indices, encode_ids, encoded_slices
+from kina_build.support.levels import Ids, Indices, encode_ids, encoded_slices
 from kina_build.support.matrix import SupportMatrix
-from kina_build.support.parts import slices
 from kina_build.tables import Row, hint_at, need_rows, read_typed
 
 Pair = tuple[str, str]
@@ -26,7 +25,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Inputs:
-    """Hold everything a selection depends on, as content."""
+    """Everything a selection depends on, as content."""
 
     matrix: SupportMatrix
     strata: Mapping[str, str] | None = None
@@ -239,7 +238,7 @@ def _support_digest(matrix: SupportMatrix) -> str:
     total = hashlib.sha256(canonical([len(matrix.item_ids), matrix.anchor_ids, matrix.scale]).encode())
     for ids in encoded_slices(matrix.item_ids):
         total.update(b"\0".join(ids) + b"\0")
-    for rows in slices(matrix):
+    for rows in matrix.slices():
         total.update(matrix.levels[rows].astype("<u4").tobytes())
     return total.hexdigest()
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.rows.columns import reading_columns
-from kina_build.support.ids import Encoded, Ids, Indices, encode_ids, position_of
+from kina_build.support.levels import Encoded, Ids, Indices, encode_ids, position_of
 from kina_build.tables import read_table
 
 COLUMNAR = ".parquet"
@@ -18,7 +18,7 @@ BATCH_ROWS = 100_000
 
 
 class Labels(Mapping[str, str]):
-    """Map item to label in two columns: what a dictionary holds, for many more items."""
+    """Item to label in two columns: what a dictionary holds, for many more items."""
 
     def __init__(self, ids: Encoded, codes: NDArray[np.int32], names: Sequence[str]) -> None:
         """Take the columns.

@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 from kina_build.config import SelectionRules
 from kina_build.engine import Engine, open_engine
 from kina_build.errors import Refusal, UsageError
-from kina_build.selection.conflicts import connect
 from kina_build.selection.inputs import Inputs
-from kina_build.selection.problem import JOINT, Problem, build_problem, join_problems
 from kina_build.selection.records import Quota
-from kina_build.selection.shards import Shards
-from kina_build.support.ids import position_of
+from kina_build.selection.solver.building import build_problem, join_problems
+from kina_build.selection.solver.conflicts import connect
+from kina_build.selection.solver.problem import JOINT, Problem
+from kina_build.selection.solver.shards import Shards
+from kina_build.support.levels import position_of
 from kina_build.support.matrix import SupportMatrix
-from kina_build.support.parts import take_items
-from kina_build.support.pieces import PartedLevels
 
 NOWHERE = "\0"
 """Stands for the domain of items that have none; no file can name it."""
@@ -37,7 +36,7 @@ def posed(
 ) -> Iterator[dict[str, Problem]]:
     """Cut the inputs into problems; where levels are on disk and no engine is given, open one for them."""
     with ExitStack() as stack:
-        if isinstance(inputs.matrix.levels, PartedLevels) and engine is None:
+        if inputs.matrix.on_disk and engine is None:
             engine = stack.enter_context(open_engine())
         found = split(inputs, size, engine=engine, rules=rules)
         yield join(found, inputs) if joined else found
@@ -82,7 +81,7 @@ def split(
     for name in sorted(sizes):
         rows = np.flatnonzero(codes == names.index(name)) if name in names else np.zeros(0, dtype=np.int64)
         quotas = [quota for quota in inputs.quotas if quota.domain == name]
-        problems[name] = build(inputs, take_items(inputs.matrix, rows), sizes[name], quotas, domain=name)
+        problems[name] = build(inputs, inputs.matrix.take(rows), sizes[name], quotas, domain=name)
     return problems
 
 
@@ -160,9 +159,7 @@ def _problem(
     engine: Engine | None,
     rules: SelectionRules,
 ) -> Problem:
-    levels, shards = matrix.levels, None
-    if isinstance(levels, PartedLevels) and engine is not None:
-        shards = Shards(levels, engine, rules)
+    shards = Shards(matrix.levels, engine, rules) if matrix.on_disk and engine is not None else None
     return build_problem(
         matrix,
         size,

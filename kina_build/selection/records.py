@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from kina_build.jsonl import write_document
 
 ConflictMode = Literal["clusters", "pairwise"]
 """How conflict pairs bind: one item a connected cluster, or never both items of a pair."""
@@ -54,7 +58,7 @@ class Record(BaseModel):
 
 
 class Quota(BaseModel):
-    """Bound how many items of a stratum are taken; a row of a quota or budget file."""
+    """Bounds on the items of a stratum that are taken; a row of a quota or budget file."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -75,7 +79,7 @@ class Quota(BaseModel):
 
 
 class Guarantee(Record):
-    """State what holds in the worst case for the constraints that were used."""
+    """What holds in the worst case for the constraints that were used."""
 
     theorem: str
     """cardinality | matroid | two matroids | k-extendible | none."""
@@ -88,7 +92,7 @@ class Guarantee(Record):
 
 
 class Bound(Record):
-    """State an upper bound on the optimum of this instance."""
+    """An upper bound on the optimum of this instance."""
 
     method: Literal["online", "dual", "sum over domains"]
     """online: objective + the largest remaining gains that fit the quotas; dual: the same sum with
@@ -102,7 +106,7 @@ class Bound(Record):
 
 
 class Certificate(Record):
-    """Bound the optimum from above, by the instance and by theorem."""
+    """Bounds on the optimum from above, by the instance and by theorem."""
 
     method: Literal["online", "sum over domains"]
     """How upper_bound was got."""
@@ -116,9 +120,15 @@ class Certificate(Record):
     tightest: Bound
     """The best upper bound found, and how."""
 
+    def __str__(self) -> str:
+        """Say what is reached of the optimum, here and in the worst case."""
+        reached = math.floor(self.tightest.ratio * 10_000)
+        here = f"this instance: at least {reached // 100}.{reached % 100:02} % of the optimum"
+        return f"{here} ({self.tightest.method})\nworst case: {self.guarantee.statement}"
+
 
 class Cut(Record):
-    """Count what any set can hold: some domains by size, some strata by cliques, the others by quota."""
+    """A count of what any set can hold: domains by size, some strata by cliques, the others by quota."""
 
     domains: tuple[str, ...]
     """Counted at their size, whatever their strata."""
@@ -127,7 +137,7 @@ class Cut(Record):
 
 
 class Proof(Record):
-    """Show that a shortfall is forced: two cuts whose capacity a stranger adds up."""
+    """Two cuts that show a shortfall to be forced: a stranger adds their capacity up."""
 
     lower: Cut
     """No set fills more of the lower quotas."""
@@ -136,7 +146,7 @@ class Proof(Record):
 
 
 class StratumCount(Record):
-    """Say how a stratum came out."""
+    """How a stratum came out."""
 
     domain: str = ""
     stratum: str
@@ -148,7 +158,7 @@ class StratumCount(Record):
 
 
 class DomainSelection(Record):
-    """Hold the set chosen for one domain, or for several that conflicts join, with what checks it."""
+    """The set chosen for one domain, or for several that conflicts join, with what checks it."""
 
     domain: str
     """"" where the whole support was one domain; the names of joined domains with " + " between."""
@@ -186,7 +196,7 @@ class DomainSelection(Record):
 
 
 class NamedFile(Record):
-    """Name a file that was read, so that a reader can find it again."""
+    """A file that was read, named so that a reader can find it again."""
 
     role: str
     """support | anchors | strata | quota | conflicts | must | exclude | decisions | keep."""
@@ -196,7 +206,7 @@ class NamedFile(Record):
 
 
 class Selection(Record):
-    """Hold selection.json: the total over the domains, then each domain."""
+    """The whole of selection.json: the total over the domains, then each domain."""
 
     format: Literal[2, 3] = FORMAT
     """2: read from a file of the earlier form."""
@@ -232,3 +242,11 @@ class Selection(Record):
     """Field of a pool that is the domain."""
     seal: str = ""
     """sha256 of this document without the seal: catches damage, not forgery."""
+
+    def __str__(self) -> str:
+        """Say how many items there are, what they cover, and how good that is."""
+        return f"objective {self.objective:.6g} with {len(self.item_ids)} items\n{self.certificate}"
+
+    def write(self, path: Path) -> None:
+        """Write selection.json."""
+        write_document(path, self)

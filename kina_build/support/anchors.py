@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +95,7 @@ def _stratum_shares(anchors: Sequence[Anchor], rules: SupportRules) -> list[floa
     ]
 
 
-def read_anchors(path: Path) -> list[Anchor]:
+def read_anchors(path: Path | str) -> list[Anchor]:
     """Read anchors from CSV or JSON Lines, sorted by id.
 
     Raises:
@@ -140,3 +140,26 @@ def in_scope(items: Sequence[Item], anchors: Sequence[Anchor]) -> NDArray[np.boo
     of_anchor = np.array([codes[fold_stem(anchor.domain)] for anchor in anchors], dtype=np.int64)
     everywhere = np.array([not anchor.domain.strip() for anchor in anchors], dtype=bool)
     return np.asarray((of_item[:, None] == of_anchor[None, :]) | everywhere[None, :])
+
+
+COLUMNS = ("anchor_id", "domain", "kind", "statement", "stratum", "weight", "note")
+"""Columns of the anchor worksheet; `experts.read_proposals` reads them back."""
+
+
+def anchor_sheet(
+    anchors: Sequence[Anchor], items: Sequence[Item], blanks: int = 1
+) -> Iterator[dict[str, Any]]:
+    """Yield the known anchors, then blank rows to fill for each stratum of the pool and kind.
+
+    Args:
+        anchors: known anchors; experts change their weight, or clear the statement to drop one.
+        items: the pool whose domains and strata need anchors; may be empty.
+        blanks: blank rows for each domain, stratum and kind.
+    """
+    for anchor in sorted(anchors, key=lambda anchor: (anchor.domain, anchor.stratum, anchor.anchor_id)):
+        yield anchor.model_dump()
+    places = sorted({(domain_of(item), stratum_of(item)) for item in items})
+    for domain, stratum in places or sorted({(anchor.domain, anchor.stratum) for anchor in anchors}):
+        for kind in KINDS:
+            for _ in range(blanks):
+                yield {"domain": domain, "stratum": stratum, "kind": kind}

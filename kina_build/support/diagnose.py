@@ -24,10 +24,10 @@ def describe_support(matrix: SupportMatrix) -> dict[str, Any]:
         anchors of the best score, the objective of selecting everything),
         `unsupported_anchors` and `idle_items` (ids, sorted).
     """
-    return describe_parts([matrix])
+    return describe_partitions([matrix])
 
 
-def describe_parts(parts: Iterable[SupportMatrix]) -> dict[str, Any]:
+def describe_partitions(parts: Iterable[SupportMatrix]) -> dict[str, Any]:
     """Summarise, as `describe_support`, a matrix that is read in parts, at least one.
 
     Args:

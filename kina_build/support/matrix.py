@@ -8,19 +8,16 @@ a pick.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.errors import InputError
-from kina_build.jsonl import writing
-from kina_build.rows.npz import Stored, held_names, look_at, read_arrays, read_blocks
-from kina_build.support.ids import Encoded, Ids, as_encoded, encode_ids, position_of
+from kina_build.support.levels import CHUNK_BYTES, Indices, Levels, position_of, take_ids
 
 SCALE = 1000
 """Levels a unit of score: a score is known to .001."""
@@ -40,14 +37,6 @@ LARGEST_SUM = 2**53
 LEAST_TOTAL = 1e-200
 """Least sum of weights that is told from 0."""
 
-NAMES = ("item_ids", "anchor_ids", "scale", "weights", "weight_unit")
-"""Arrays of support.npz beside its levels."""
-
-RARE = ("weight_step", "slack")
-"""Arrays that are there only where they say something."""
-
-HINT = "`kina support` writes it"
-
 
 @dataclass(frozen=True)
 class SupportMatrix:
@@ -60,8 +49,8 @@ class SupportMatrix:
     item_ids: Sequence[str]
     anchor_ids: tuple[str, ...]
     levels: Any
-    """Shape (items, anchors), values 0 to scale, as narrow as the scale allows: an array in C order, or
-    levels on disk (parts.py), which are read like one."""
+    """Levels of shape (items, anchors), values 0 to scale, as narrow as the scale allows: an array in C
+    order, or levels in files (levels.py), which are read like one."""
     scale: int
     weights: NDArray[np.int64]
     """Shape (anchors,), non-negative."""
@@ -73,12 +62,25 @@ class SupportMatrix:
     """Steps by which rounding may have moved the objective of any set from what was given."""
     faded: tuple[str, ...] = ()
     """Anchors whose weight is above 0 and would round to 0: they count as the least weight there is."""
+    on_disk: bool = False
+    """Whether the levels stay in files: passes over all of them are then made by shards."""
 
     @property
     def unit(self) -> float:
         """Return how many integer steps make one unit of the objective."""
         whole = self.scale * self.weight_unit
         return whole if self.weight_step == 1 else whole / self.weight_step
+
+    def take(self, items: Indices) -> SupportMatrix:
+        """Return the support of some items (rising), on disk where the matrix is."""
+        levels: Levels = self.levels.take(items, axis=0)
+        return replace(self, item_ids=take_ids(self.item_ids, items), levels=levels)
+
+    def slices(self) -> Iterator[slice]:
+        """Cut the items into slices that are read at a time."""
+        rows = max(1, CHUNK_BYTES // max(1, self.levels.shape[1] * self.levels.dtype.itemsize))
+        for start in range(0, len(self.item_ids), rows):
+            yield slice(start, min(len(self.item_ids), start + rows))
 
     def rows(self, item_ids: Iterable[str]) -> list[int]:
         """Return the rows of some items, in their order; items that have no row are passed over."""
@@ -187,136 +189,6 @@ def weight_unit(weights: NDArray[np.floating], weight_sum: int = WEIGHT_SUM) -> 
         raise InputError("anchor weights must be non-negative numbers with a positive sum")
     # normalised weights may sum to a hair below 1: that hair must not cost a factor of ten
     return int(10 ** max(0, math.ceil(math.log10(weight_sum / total) - 1e-9)))
-
-
-def write_support(path: Path, matrix: SupportMatrix) -> None:
-    """Write support.npz (uncompressed, no timestamps: equal matrices give equal bytes)."""
-    arrays = {
-        "levels": matrix.levels,  # first, where its offset suits its type: parts.py maps it as it lies
-        "item_ids": encode_ids(matrix.item_ids),
-        "anchor_ids": np.array(matrix.anchor_ids, dtype=np.str_),
-        "scale": np.int64(matrix.scale),
-        "weights": matrix.weights,
-        "weight_unit": np.int64(matrix.weight_unit),
-    }
-    rare = {"weight_step": (matrix.weight_step, 1), "slack": (matrix.slack, 0)}
-    more: dict[str, Any] = {name: np.int64(value) for name, (value, usual) in rare.items() if value != usual}
-    with writing(path) as out:
-        np.savez(out, **arrays, **more)
-
-
-def read_support(path: Path) -> SupportMatrix:
-    """Read support.npz into memory.
-
-    Raises:
-        InputError: missing file, not a sound support matrix, or one too large for memory.
-    """
-    head = read_head(path)
-    check_levels(head)
-    (levels,) = read_arrays([head.levels])
-    matrix = head.matrix
-    return replace(matrix, item_ids=tuple(Ids(head.ids)), levels=np.ascontiguousarray(levels))
-
-
-@dataclass(frozen=True)
-class StoredSupport:
-    """All of a support.npz but its levels, which may be larger than memory."""
-
-    ids: Encoded
-    """Rising."""
-    matrix: SupportMatrix
-    """Without items."""
-    levels: Stored
-    """Of shape (items, anchors), whole numbers."""
-
-
-def read_head(path: Path, room_bytes: float = math.inf) -> StoredSupport:
-    """Read and check all of a support.npz but its levels.
-
-    Args:
-        path: the file.
-        room_bytes: memory that it may take.
-
-    Raises:
-        InputError: missing file, or not a sound support matrix.
-    """
-    names = (*NAMES, *held_names(path, RARE))
-    stored = look_at(path, ("levels", *names))
-    found = dict(zip(names, read_arrays([stored[name] for name in names], room_bytes), strict=True))
-    try:
-        ids, anchor_ids = _read_ids("item_ids", found), _read_ids("anchor_ids", found)
-        matrix = SupportMatrix(
-            item_ids=(),
-            anchor_ids=tuple(Ids(anchor_ids)),
-            levels=None,
-            scale=_read_scalar("scale", found),
-            weights=_read_weights(found["weights"], len(anchor_ids)),
-            weight_unit=_read_scalar("weight_unit", found),
-            weight_step=_read_scalar("weight_step", found) if "weight_step" in found else 1,
-            slack=_read_scalar("slack", found) if "slack" in found else 0,
-        )
-        _check_table(stored["levels"], (len(ids), len(anchor_ids)))
-        _check_sums(matrix)
-    except ValueError as error:
-        raise InputError(f"{path}: not a support matrix ({error})", hint=HINT) from None
-    return StoredSupport(ids, matrix, stored["levels"])
-
-
-def check_levels(head: StoredSupport) -> None:
-    """Read all levels once, a block at a time, and check that each is from 0 to the scale.
-
-    Raises:
-        InputError: one is not, or the file was damaged.
-    """
-    for block in read_blocks(head.levels):
-        if block.min() < 0 or block.max() > head.matrix.scale:
-            raise InputError(
-                f"{head.levels.path}: not a support matrix (a level is outside 0 to {head.matrix.scale})",
-                hint=HINT,
-            )
-
-
-def _read_ids(name: str, found: Mapping[str, NDArray[Any]]) -> Encoded:
-    stored = found[name]
-    if stored.ndim != 1 or stored.dtype.kind not in "US":
-        raise ValueError(f"{name}: not a row of texts")
-    ids = as_encoded(stored)
-    for _ in Ids(ids):  # each must be UTF-8
-        pass
-    if not (ids[1:] > ids[:-1]).all():
-        raise ValueError(f"{name}: not sorted, or one stands twice")
-    return ids
-
-
-def _read_scalar(name: str, found: Mapping[str, NDArray[Any]]) -> int:
-    stored = found[name]
-    if stored.shape != () or stored.dtype.kind not in "iu" or int(stored) < 1:
-        raise ValueError(f"{name}: not one whole number above 0")
-    return int(stored)
-
-
-def _read_weights(stored: NDArray[Any], count: int) -> NDArray[np.int64]:
-    if stored.shape != (count,) or stored.dtype.kind not in "iu":
-        raise ValueError("weights: not one whole number for each anchor")
-    if count and not 0 <= int(stored.min()) <= int(stored.max()) <= LARGEST_SUM:
-        raise ValueError("weights: one is below 0 or too large")
-    return stored.astype(np.int64)
-
-
-def _check_table(levels: Stored, shape: tuple[int, int]) -> None:
-    if levels.shape != shape:
-        raise ValueError(
-            f"levels: of shape {levels.shape}, but there are {shape[0]} items x {shape[1]} anchors"
-        )
-    if levels.dtype.kind not in "iu" or not levels.dtype.isnative:
-        raise ValueError(
-            f"levels: of type {levels.dtype}, not whole numbers in this machine's order of bytes"
-        )
-
-
-def _check_sums(matrix: SupportMatrix) -> None:
-    if sum(matrix.weights.tolist()) * matrix.scale > LARGEST_SUM:
-        raise ValueError("weights and scale are too large for exact sums")
 
 
 def _check_unique(name: str, ids: Sequence[str]) -> None:

@@ -29,8 +29,7 @@ from kina_build.support.matrix import (
     round_weights,
     weight_unit,
 )
-from kina_build.support.parts import open_support
-from kina_build.support.pieces import PartedLevels
+from kina_build.support.storage import open_support
 from kina_build.tables import Row, need_rows
 
 NOISE = 2.0**-51
@@ -184,7 +183,7 @@ def with_weights(matrix: SupportMatrix, weights: Mapping[str, float], name: str)
         return matrix
     levels = matrix.levels
     if len(anchor_ids) > len(matrix.anchor_ids):
-        if isinstance(levels, PartedLevels):
+        if matrix.on_disk:
             extra = next(anchor_id for anchor_id in anchor_ids if anchor_id not in matrix.anchor_ids)
             raise InputError(
                 f"{name}: anchor {extra!r} is not in the support, whose scores stay on disk",

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from kina_build.chat.groupsync import GroupSync
+from kina_build.chat.client import GroupSync
 
 
 def test_those_who_come_while_a_sync_runs_share_the_next_one() -> None:

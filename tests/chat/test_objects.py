@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from kina_build.chat.objects import MOST_FAILURES, find_objects, read_value
-from kina_build.scoring.letters import extract_letter
-from kina_build.scoring.universe import parse_names
-from kina_build.scoring.universe.judge import read_verdict
-from kina_build.support.replies import read_ratings_reply
+from kina_build.scoring.lists import parse_names
+from kina_build.scoring.lists.marking import read_verdict
+from kina_build.scoring.replies import extract_letter
+from kina_build.support.judge.prompts import read_ratings_reply
 
 DEEP = 30_000
 READERS: dict[str, Callable[[str], object]] = {

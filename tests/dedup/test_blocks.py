@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.config import DedupRules, EngineRules
-from kina_build.dedup.blocks import (
+from kina_build.dedup.search.blocks import (
     WORKING_BYTES,
     BlockPair,
     Scanned,
@@ -24,8 +24,8 @@ from kina_build.dedup.blocks import (
     rows_a_block,
     scan_block_pair,
 )
-from kina_build.dedup.memory import part_bytes, resident_bytes, spare_bytes
-from kina_build.dedup.scan import Pairs, pairs_above
+from kina_build.dedup.search.place import part_bytes, resident_bytes, spare_bytes
+from kina_build.dedup.search.scan import Pairs, pairs_above
 from kina_build.engine import open_engine
 from kina_build.errors import ConfigError, InputError, Refusal
 from tests.dedup.test_scan import skewed
@@ -149,8 +149,8 @@ MEASURED = """
 import resource, sys
 from pathlib import Path
 from kina_build.config import DedupRules
-from kina_build.dedup.blocks import pairs_in_files
-from kina_build.dedup.vectorfiles import open_vectors
+from kina_build.dedup.search.blocks import pairs_in_files
+from kina_build.encode.vectorfiles import open_vectors
 import numpy.linalg, numpy as np
 np.ones((600, 600), np.float32) @ np.ones((600, 600), np.float32)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from kina_build.dedup.scan import Block, Pairs
+from kina_build.dedup.search.scan import Block, Pairs
 from kina_build.items.model import Item
 from kina_build.items.pool import write_pool
 from tests.dedup.conftest import WordEncoder
@@ -25,7 +25,7 @@ def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def encoder(monkeypatch: pytest.MonkeyPatch) -> WordEncoder:
     words = WordEncoder()
-    monkeypatch.setattr("kina_build.dedup.embedding.load_encoder", lambda *_: words)
+    monkeypatch.setattr("kina_build.encode.loading.load_encoder", lambda *_: words)
     return words
 
 
@@ -205,7 +205,7 @@ def test_vectors_that_do_not_fit_are_compared_from_files_to_the_same_bytes(
     kina: Kina, pool: Path, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert kina("dedup", pool, "-o", "memory.json").exit_code == 0
-    monkeypatch.setattr("kina_build.cli.dedup_place.Place.room", lambda *_: 0)
+    monkeypatch.setattr("kina_build.dedup.search.place.Place.room", lambda *_: 0)
     Path("kina.toml").write_text("[dedup]\nblock_rows = 2\n", encoding="utf-8")
     files = kina("dedup", pool, "-o", "files.json")
     assert "4 vectors are compared from files in files.json.work" in files.stderr
@@ -220,9 +220,9 @@ def test_vectors_that_do_not_fit_are_compared_from_files_to_the_same_bytes(
 def test_what_a_stopped_run_had_done_is_not_done_again(
     kina: Kina, pool: Path, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kina_build.dedup import blocks
+    from kina_build.dedup.search import blocks
 
-    monkeypatch.setattr("kina_build.cli.dedup_place.Place.room", lambda *_: 0)
+    monkeypatch.setattr("kina_build.dedup.search.place.Place.room", lambda *_: 0)
     Path("kina.toml").write_text("[dedup]\nblock_rows = 2\n[engine]\nworkers = 1\n", encoding="utf-8")
     compared: list[int] = []
     compare = blocks.compare_blocks

@@ -11,9 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import Result
 
-from kina_build.dedup.contamination import Contamination, find_contamination
-from kina_build.dedup.corpora import name_corpora, of_items, open_corpus, read_questions, read_texts
-from kina_build.dedup.letters import letter_places, letters, window_hashes
+from kina_build.dedup.contamination.corpora import (
+    name_corpora,
+    of_items,
+    open_corpus,
+    read_questions,
+    read_texts,
+)
+from kina_build.dedup.contamination.find import Contamination, find_in_corpora
+from kina_build.dedup.contamination.letters import letter_places, letters, window_hashes
 from kina_build.errors import InputError, RowErrors, UsageError
 from kina_build.items.model import Item
 from kina_build.items.pool import write_pool
@@ -45,7 +51,7 @@ def test_each_kind_of_trace_is_told(make_item: Make, words: WordEncoder) -> None
         text(make_item, f"In that year, {LONG}, says the chronicle.", "o4"),
         make_item("o5", "A lamp draws 3 A at 12 V. What power is that?", ["36 W", "4 W"]),
     ]
-    result = find_contamination(pool, {"web": of_items(other)}, words)
+    result = find_in_corpora(pool, {"web": of_items(other)}, words)
     assert {hit.item_id: (hit.finding, hit.rule, hit.other_id) for hit in result.hits} == {
         "exact": ("contaminated", "exact", "o1"),
         "folded": ("contaminated", "folded", "o2"),
@@ -62,11 +68,11 @@ def test_each_kind_of_trace_is_told(make_item: Make, words: WordEncoder) -> None
 def test_a_close_text_is_for_a_person_to_weigh(make_item: Make, words: WordEncoder) -> None:
     pool = [make_item("q", "green leaves of summer trees look why", ["pigment of leaf", "cold"])]
     other = [make_item("o", "why trees of summer look green leaves so", ["pigment of leaf", "frost"])]
-    assert find_contamination(pool, {"o": of_items(other)}, words).hits[0].finding in {
+    assert find_in_corpora(pool, {"o": of_items(other)}, words).hits[0].finding in {
         "review",
         "template_sibling",
     }
-    assert find_contamination(pool, {"o": of_items(other)}, None).hits == ()
+    assert find_in_corpora(pool, {"o": of_items(other)}, None).hits == ()
 
 
 def test_row_order_changes_nothing(make_item: Make, words: WordEncoder) -> None:
@@ -74,13 +80,13 @@ def test_row_order_changes_nothing(make_item: Make, words: WordEncoder) -> None:
     other = [text(make_item, f"{LONG} number {n}", f"t{n}") for n in range(3)]
 
     def run(items: list[Item], texts: list[Item]) -> Contamination:
-        return find_contamination(items, {"t": of_items(texts)}, words)
+        return find_in_corpora(items, {"t": of_items(texts)}, words)
 
     assert run(pool, other) == run(pool[::-1], other[::-1])
 
 
 def found(pool: list[Item], texts: list[Item]) -> list[tuple[str, str, str]]:
-    result = find_contamination(pool, {"t": of_items(texts)}, None)
+    result = find_in_corpora(pool, {"t": of_items(texts)}, None)
     return [(hit.item_id, hit.other_id, hit.finding) for hit in result.hits]
 
 
@@ -105,7 +111,7 @@ def test_a_stem_that_tells_little_is_only_doubtful_without_its_options(make_item
         [make_item("q", stem, ["it burnt", "it stood"])],
         [make_item("o", stem, ["it sank", "it flew"])],
     )
-    (hit,) = find_contamination(pool, {"o": of_items(other)}, None).hits
+    (hit,) = find_in_corpora(pool, {"o": of_items(other)}, None).hits
     assert (hit.finding, hit.rule) == ("review", "verbatim")
     assert hit.reason == "its stem stands there word for word, but it is short or tells little"
 
@@ -195,14 +201,14 @@ def test_a_question_that_stands_there_without_its_key_is_out(make_item: Make) ->
     stem = "Which lock fills fastest?"
     pool = [make_item("q", stem, ["the north lock", "the mill lock"])]
     other = [make_item("o", stem, ["the mill lock", "the north lock"], "")]
-    (hit,) = find_contamination(pool, {"o": of_items(other)}, None).hits
+    (hit,) = find_in_corpora(pool, {"o": of_items(other)}, None).hits
     assert (hit.finding, hit.rule, hit.gold) == ("contaminated", "key", "unknown")
 
 
 def test_a_stem_that_stands_word_for_word_in_plain_text_is_out(make_item: Make) -> None:
     stem = "In which year did the old mill of the valley burn down"
     pool = [make_item("q", f"{stem}?", ["1811", "1812"])]
-    (hit,) = find_contamination(pool, {"t": of_items([text(make_item, stem)])}, None).hits
+    (hit,) = find_in_corpora(pool, {"t": of_items([text(make_item, stem)])}, None).hits
     assert (hit.finding, hit.rule) == ("contaminated", "verbatim")
 
 
@@ -234,7 +240,7 @@ def test_a_question_is_found_in_any_form_of_file(
         make_item("q", STEM, OPTIONS),
         make_item("other", "Why does the miller count sacks of rye?", ["a", "b"]),
     ]
-    result = find_contamination(pool, {name: open_corpus(path)}, None)
+    result = find_in_corpora(pool, {name: open_corpus(path)}, None)
     assert (result.contaminated, result.review) == (("q",), ())
 
 
@@ -247,7 +253,7 @@ def test_a_folder_of_parquet_and_text_is_looked_through(tmp_path: Path, make_ite
     pq.write_table(table, tmp_path / "deep" / "er" / "rows.parquet")
     (tmp_path / "image.bin").write_bytes(b"\x00\x01" * 50)
     (tmp_path / "note.txt").write_text("nothing here", encoding="utf-8")
-    result = find_contamination([make_item("q", STEM, OPTIONS)], {"all": open_corpus(tmp_path)}, None)
+    result = find_in_corpora([make_item("q", STEM, OPTIONS)], {"all": open_corpus(tmp_path)}, None)
     assert [(hit.item_id, hit.other_id) for hit in result.hits] == [("q", "deep/er/rows.parquet:2")]
     assert (result.corpora, result.unread) == ({"all": 3}, {"all": 1})
 
@@ -255,7 +261,7 @@ def test_a_folder_of_parquet_and_text_is_looked_through(tmp_path: Path, make_ite
 def test_the_place_in_running_text_is_its_line(tmp_path: Path, make_item: Make) -> None:
     path = tmp_path / "web.txt"
     path.write_text("an old line é\n" * 30_000 + STEM + "\n" + "x\n" * 9, encoding="utf-8")
-    (hit,) = find_contamination([make_item("q", STEM, OPTIONS)], {"w": open_corpus(path, 0)}, None).hits
+    (hit,) = find_in_corpora([make_item("q", STEM, OPTIONS)], {"w": open_corpus(path, 0)}, None).hits
     assert (hit.other_id, hit.shared_text) == ("line 30001", STEM[:-1])
 
 
@@ -281,7 +287,7 @@ def test_a_short_stem_is_out_with_two_of_its_options(make_item: Make) -> None:
         make_item("tiny", "Which?", ["a", "b"]),
     ]
     there = "Organ? (a) the pancreas beside the gut (b) the thymus gland of the chest (c) skin"
-    result = find_contamination(pool, {"t": of_items([text(make_item, there)])}, None)
+    result = find_in_corpora(pool, {"t": of_items([text(make_item, there)])}, None)
     assert (result.contaminated, list(result.unsearchable)) == (("short",), ["tiny"])
     assert (
         found(pool, [text(make_item, "the pancreas beside the gut and the thymus gland of the chest")]) == []
@@ -305,14 +311,14 @@ def test_a_zst_file_says_what_it_needs(
     (tmp_path / "web.txt.zst").write_bytes(b"\x28\xb5\x2f\xfd rest")
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(InputError, match="needs the package zstandard"):
-        find_contamination([make_item("q", STEM)], {"z": open_corpus(tmp_path / "web.txt.zst")}, None)
+        find_in_corpora([make_item("q", STEM)], {"z": open_corpus(tmp_path / "web.txt.zst")}, None)
 
 
 def test_damage_is_named_in_one_line(tmp_path: Path, make_item: Make) -> None:
     whole = gzip.compress(b"some words " * 9999)
     (tmp_path / "web.txt.gz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match=r"web\.txt\.gz: cannot be read to its end"):
-        find_contamination([make_item("q", STEM)], {"z": open_corpus(tmp_path / "web.txt.gz")}, None)
+        find_in_corpora([make_item("q", STEM)], {"z": open_corpus(tmp_path / "web.txt.gz")}, None)
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=60))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.config import DedupRules
-from kina_build.dedup.decision import decide, rank_item
+from kina_build.dedup.clusters import decide, rank_item
 from kina_build.items.model import Item
 
 NAMES = [f"i{n:02d}" for n in range(12)]

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from kina_build.config import DedupRules
-from kina_build.dedup.embedding import embed, embed_to_files, load_encoder, unknown_rate
-from kina_build.dedup.encoders import Encoder
-from kina_build.dedup.find import read_corpus
-from kina_build.dedup.keptvectors import SAMPLE
-from kina_build.dedup.lexical import item_text
-from kina_build.dedup.reuse import Reuse
-from kina_build.dedup.vectorcache import default_cache
+from kina_build.dedup.encoded import read_corpus
+from kina_build.encode.embedding import embed, embed_to_files, unknown_rate
+from kina_build.encode.encoders import Encoder
+from kina_build.encode.kept import SAMPLE, Reuse
+from kina_build.encode.loading import load_encoder
+from kina_build.encode.texts import item_text
+from kina_build.encode.vectorcache import default_cache
 from kina_build.errors import InputError, UsageError
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
@@ -45,7 +45,7 @@ def test_hundred_new_items_cost_hundred_encodings(words: WordEncoder, tmp_path: 
 def test_vectors_in_files_are_the_same_and_are_not_made_again(
     words: WordEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kina_build.dedup.embedding.ROWS_A_FILE", 4)
+    monkeypatch.setattr("kina_build.encode.embedding.ROWS_A_FILE", 4)
     texts = [f"text {n % 7}" for n in range(10)]
     files = embed_to_files(texts, words, tmp_path / "work")
     assert len(files.paths) == 3
@@ -140,7 +140,7 @@ def test_wrong_models_give_clear_errors(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_multilingual_encoder_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kina_build.dedup.embedding.find_spec", lambda _: None)
+    monkeypatch.setattr("kina_build.encode.loading.find_spec", lambda _: None)
     with pytest.raises(UsageError, match="not installed") as caught:
         load_encoder("use-multilingual-v3")
     assert "kina-build[multilingual]" in caught.value.hint

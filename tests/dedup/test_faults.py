@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from kina_build.dedup.decision import decide
-from kina_build.dedup.find import find_duplicates, read_corpus
+from kina_build.dedup.clusters import decide
+from kina_build.dedup.encoded import read_corpus
+from kina_build.dedup.find import find_copies
 from kina_build.dedup.records import Duplicates
 from kina_build.errors import InputError
 from kina_build.items.model import Item
@@ -39,7 +40,7 @@ def test_fault(case: dict[str, Any], near: bool) -> None:
         with pytest.raises(InputError, match=f"'dup' stands on rows {first}, {second}"):
             read_corpus(items, None)
         return
-    result = find_duplicates(read_corpus(items, WordEncoder() if near else None))
+    result = find_copies(read_corpus(items, WordEncoder() if near else None))
     check(result, expected, near=near)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import pytest
 
 from kina_build.config import DedupRules
-from kina_build.dedup.explain import explain_item
-from kina_build.dedup.find import find_duplicates, read_corpus
+from kina_build.dedup.encoded import read_corpus
+from kina_build.dedup.explain import explain_item, in_order, render_clusters
+from kina_build.dedup.find import find_copies
 from kina_build.dedup.lexical import read_item
 from kina_build.dedup.overrides import Override, content_hash
-from kina_build.dedup.page import in_order, render_clusters
 from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item
 from tests.dedup.conftest import WordEncoder
@@ -33,7 +33,7 @@ def pool(make_item: Make) -> list[Item]:
 
 
 def test_copies_conflicts_and_siblings_each_get_their_own_fate(pool: list[Item], words: WordEncoder) -> None:
-    result = find_duplicates(read_corpus(pool, words))
+    result = find_copies(read_corpus(pool, words))
     assert result.kept == ("a1", "n1", "n2", "s1")
     assert [(d.item_id, d.kept_id, d.rule) for d in result.dropped] == [("a2", "a1", "folded")]
     assert [held.item_id for held in result.held] == ["k1", "k2"]
@@ -46,7 +46,7 @@ def test_copies_conflicts_and_siblings_each_get_their_own_fate(pool: list[Item],
 
 
 def test_an_item_in_two_subjects_notes_both_paths(pool: list[Item]) -> None:
-    result = find_duplicates(read_corpus(pool[:2], None))
+    result = find_copies(read_corpus(pool[:2], None))
     (cluster,) = result.clusters
     assert (cluster.cross_discipline, cluster.needs_decision) == (True, True)
     assert cluster.paths == ("anatomy", "clinic")
@@ -54,10 +54,10 @@ def test_an_item_in_two_subjects_notes_both_paths(pool: list[Item]) -> None:
 
 
 def test_row_order_changes_nothing(pool: list[Item]) -> None:
-    expected = find_duplicates(read_corpus(pool, WordEncoder())).model_dump_json()
+    expected = find_copies(read_corpus(pool, WordEncoder())).model_dump_json()
     for seed in range(5):
         shuffled = random.Random(seed).sample(pool, len(pool))
-        assert find_duplicates(read_corpus(shuffled, WordEncoder())).model_dump_json() == expected
+        assert find_copies(read_corpus(shuffled, WordEncoder())).model_dump_json() == expected
 
 
 def test_people_win_over_evidence(pool: list[Item], words: WordEncoder) -> None:
@@ -67,7 +67,7 @@ def test_people_win_over_evidence(pool: list[Item], words: WordEncoder) -> None:
         Override(decision="different", item_id="a1", other_id="a2"),
         Override(decision="keep", item_id="gone"),
     ]
-    result = find_duplicates(read_corpus(pool, words), overrides=rows)
+    result = find_copies(read_corpus(pool, words), overrides=rows)
     assert result.kept == ("a1", "a2", "k2", "n1", "s1")
     assert [(d.item_id, d.kept_id, d.rule) for d in result.dropped] == [
         ("k1", "k2", "key"),
@@ -86,13 +86,13 @@ def test_what_a_person_decided_is_not_asked_again(make_item: Callable[..., Item]
         make_item("p2", "Which lock fills first?", ["mill", "north"], discipline="stone"),
     ]
     corpus = read_corpus(pool, None)
-    open_ones = [cluster.item_ids for cluster in find_duplicates(corpus).clusters if cluster.needs_decision]
+    open_ones = [cluster.item_ids for cluster in find_copies(corpus).clusters if cluster.needs_decision]
     assert open_ones == [("c1", "c2"), ("p1", "p2")]
     rows = [
         Override(decision="wrong_key", item_id="c2", letter="A", note="see the handbook"),
         Override(decision="keep", item_id="p2"),
     ]
-    result = find_duplicates(corpus, overrides=rows)
+    result = find_copies(corpus, overrides=rows)
     assert (result.kept, result.held) == (("c1", "p2"), ())
     assert [(d.item_id, d.kept_id, d.reason) for d in result.dropped] == [
         ("c2", "", "a person said: its key is wrong, A is right (see the handbook)"),
@@ -109,14 +109,14 @@ def test_what_is_only_close_is_looked_at_last(make_item: Make, words: WordEncode
         make_item("b2", "Which foramina pierce the sphenoid bone?", ["two of the base", "the jugular one"]),
     ]
     rules = DedupRules(threshold=0.5, template_share=0.9)
-    result = find_duplicates(read_corpus(pool, words), rules)
+    result = find_copies(read_corpus(pool, words), rules)
     assert {(pair.item_id, pair.rule) for pair in result.pairs} == {("a1", "cosine"), ("b1", "options")}
     assert [cluster.item_ids for cluster in in_order(result)] == [("b1", "b2"), ("a1", "a2")]
 
 
 def test_a_dropped_item_holds_no_place_for_its_copies(make_item: Callable[..., Item]) -> None:
     pool = [make_item(name, "Which lock fills first?", ["mill", "north"]) for name in "abc"]
-    result = find_duplicates(read_corpus(pool, None), overrides=[Override(decision="drop", item_id="b")])
+    result = find_copies(read_corpus(pool, None), overrides=[Override(decision="drop", item_id="b")])
     assert result.kept == ("a",)
     assert [(d.item_id, d.kept_id) for d in result.dropped] == [("b", ""), ("c", "a")]
 
@@ -125,9 +125,9 @@ def test_an_override_by_content_outlives_new_ids(pool: list[Item]) -> None:
     names = [content_hash(read_item(item)) for item in pool[:2]]
     rows = [Override(decision="different", item_id=names[0], other_id=names[1])]
     renamed = [item.model_copy(update={"item_id": f"new-{item.item_id}"}) for item in pool[:2]]
-    assert find_duplicates(read_corpus(renamed, None), overrides=rows).dropped == ()
+    assert find_copies(read_corpus(renamed, None), overrides=rows).dropped == ()
     edited = [renamed[0].model_copy(update={"question": "Which gland is this?"}), renamed[1]]
-    assert find_duplicates(read_corpus(edited, None), overrides=rows).unused_overrides
+    assert find_copies(read_corpus(edited, None), overrides=rows).unused_overrides
 
 
 def test_contradictory_overrides_are_refused(pool: list[Item]) -> None:
@@ -137,12 +137,12 @@ def test_contradictory_overrides_are_refused(pool: list[Item]) -> None:
         Override(decision="different", item_id="n2", other_id="n1"),
     ]
     with pytest.raises(InputError, match="both same and different"):
-        find_duplicates(corpus, overrides=both)
+        find_copies(corpus, overrides=both)
     torn = [Override(decision="keep", item_id="n1"), Override(decision="drop", item_id="n1")]
     with pytest.raises(InputError, match="both keep and drop 'n1'"):
-        find_duplicates(corpus, overrides=torn)
+        find_copies(corpus, overrides=torn)
     with pytest.raises(InputError, match="names no other_id"):
-        find_duplicates(corpus, overrides=[Override(decision="same", item_id="n1")])
+        find_copies(corpus, overrides=[Override(decision="same", item_id="n1")])
 
 
 def test_an_encoder_that_cannot_read_the_items_is_refused(pool: list[Item]) -> None:
@@ -163,7 +163,7 @@ def test_parallel_items_of_two_languages_are_candidates(make_item: Make) -> None
         make_item("zh1", "气体 最轻", [], "氢", language="zh"),
         make_item("zh2", "国王 老 城", [], "甲", language="zh-Hans"),
     ]
-    found = {(p.item_id, p.other_id): p for p in find_duplicates(read_corpus(pool, encoder)).pairs}
+    found = {(p.item_id, p.other_id): p for p in find_copies(read_corpus(pool, encoder)).pairs}
     assert found["en1", "zh1"].rule == "cross_lingual"
     assert found["en1", "zh1"].status == "review"
     assert ("en1", "zh2") not in found
@@ -176,7 +176,7 @@ def test_copies_hang_together_in_clusters_and_chains_are_shown(make_item: Make) 
         make_item("p2", stem, options, question_material="A ship came in from Lisbon with oranges."),
         make_item("q0", stem, options),
     ]
-    result = find_duplicates(read_corpus(pool, None))
+    result = find_copies(read_corpus(pool, None))
     chain = next(cluster.chain for cluster in result.clusters if cluster.status == "duplicate")
     assert chain == ("p1", "q0", "p2")
     assert result.kept == ("p1", "p2")  # q0 is a copy of both, they are none of each other
@@ -184,7 +184,7 @@ def test_copies_hang_together_in_clusters_and_chains_are_shown(make_item: Make) 
 
 def test_one_item_is_explained(pool: list[Item], words: WordEncoder) -> None:
     corpus = read_corpus(pool, words)
-    result = find_duplicates(corpus)
+    result = find_copies(corpus)
     told = explain_item("a2", corpus, result)
     assert (told.decision, told.nearest[0].item_id) == ("dropped", "a1")
     assert len(told.nearest) == 6
@@ -197,7 +197,7 @@ def test_one_item_is_explained(pool: list[Item], words: WordEncoder) -> None:
 def test_the_page_shows_clusters_and_runs_nothing_of_the_items(make_item: Make) -> None:
     bad = "<script>alert(1)</script> Which gland?"
     pool = [make_item("a", bad, ["x", "y"]), make_item("b", bad, ["x", "y"]), make_item("c", "Alone?")]
-    page = render_clusters(find_duplicates(read_corpus(pool, None)), pool)
+    page = render_clusters(find_copies(read_corpus(pool, None)), pool)
     assert "<script>" not in page
     assert "&lt;script&gt;alert(1)" in page
     assert "Copies: 2 items" in page
@@ -205,5 +205,5 @@ def test_the_page_shows_clusters_and_runs_nothing_of_the_items(make_item: Make) 
 
 
 def test_an_empty_list_has_no_duplicates() -> None:
-    result = find_duplicates(read_corpus([], None))
+    result = find_copies(read_corpus([], None))
     assert (result.kept, result.pairs, result.clusters) == ((), (), ())

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.config import DedupRules
-from kina_build.dedup.flat import flat_pairs
-from kina_build.dedup.scan import pairs_above
+from kina_build.dedup.search.faiss import flat_pairs
+from kina_build.dedup.search.scan import pairs_above
 from kina_build.errors import InputError, Refusal
 from tests.dedup.test_scan import skewed
 

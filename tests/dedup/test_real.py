@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kina_build.dedup.embedding import load_encoder
-from kina_build.dedup.find import find_duplicates, read_corpus
+from kina_build.dedup.encoded import read_corpus
+from kina_build.dedup.find import find_copies
 from kina_build.dedup.records import Duplicates
+from kina_build.encode.loading import load_encoder
 from kina_build.items.model import LETTERS, Item, Option
 
 pytestmark = pytest.mark.real
@@ -75,18 +76,18 @@ def crossing(result: Duplicates) -> int:
 def test_mmlu_redux_19_of_19(shared: Path) -> None:
     folder = shared / "mcq" / "mmlu_redux"
     pool = redux(folder, "clinical_knowledge") + redux(folder, "college_medicine")
-    assert crossing(find_duplicates(read_corpus(pool, None))) == 19
+    assert crossing(find_copies(read_corpus(pool, None))) == 19
 
 
 def test_jmmlu_6_of_6(shared: Path) -> None:
     folder = shared / "mcq" / "jmmlu_ja"
     pool = jmmlu(folder, "clinical_knowledge") + jmmlu(folder, "college_medicine")
-    assert crossing(find_duplicates(read_corpus(pool, None))) == 6
+    assert crossing(find_copies(read_corpus(pool, None))) == 6
 
 
 def test_sat_with_and_without_passage_205_of_205(shared: Path) -> None:
     folder = shared / "mcq" / "agieval"
-    result = find_duplicates(
+    result = find_copies(
         read_corpus(agieval(folder, "sat-en") + agieval(folder, "sat-en-without-passage"), None)
     )
     twins = {
@@ -115,7 +116,7 @@ def test_templates_are_no_copies(shared: Path, task: str, copies: int) -> None:
                 example["target"].strip("()") if options else example["target"],
             )
         )
-    result = find_duplicates(read_corpus(pool, None))
+    result = find_copies(read_corpus(pool, None))
     assert len(result.dropped) == copies
 
 
@@ -126,7 +127,7 @@ def test_generic_chinese_stems_are_no_copies(shared: Path) -> None:
         for i in agieval(shared / "mcq" / "agieval", name)
     ]
     generic = {i.item_id for i in pool if i.question.strip().startswith("下列说法正确的是")}
-    result = find_duplicates(read_corpus(pool, None))
+    result = find_copies(read_corpus(pool, None))
     assert len(generic) >= 5
     dropped = [(d.item_id, d.rule) for d in result.dropped if d.item_id in generic]
     assert dropped == [("gaokao-chemistry/041", "exact")]  # the corpus does hold this one twice
@@ -134,7 +135,7 @@ def test_generic_chinese_stems_are_no_copies(shared: Path) -> None:
 
 def test_a_subject_through_the_packaged_encoder(shared: Path) -> None:
     pool = redux(shared / "mcq" / "mmlu_redux", "global_facts")[60:]
-    result = find_duplicates(read_corpus(pool, load_encoder("all-MiniLM-L6-v2")))
+    result = find_copies(read_corpus(pool, load_encoder("all-MiniLM-L6-v2")))
     siblings = [p for p in result.pairs if p.status == "template_sibling"]
     assert not result.dropped
     assert any("another" in p.reason or "name" in p.reason for p in siblings)
@@ -144,5 +145,5 @@ def test_a_fact_asked_the_other_way_round_is_found_by_meaning(shared: Path) -> N
     """Wrong options in the encoded text hid such pairs: .9665 without them, below .8 with them."""
     geography = redux(shared / "mcq" / "mmlu_redux", "high_school_geography")
     pool = [i for i in geography if "primate city" in f"{i.question} {i.correct_text}"]
-    result = find_duplicates(read_corpus(pool, load_encoder("all-MiniLM-L6-v2")))
+    result = find_copies(read_corpus(pool, load_encoder("all-MiniLM-L6-v2")))
     assert [(p.status, p.option_overlap) for p in result.pairs] == [("review", 0.0)]

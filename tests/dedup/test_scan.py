@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
-from kina_build.dedup.scan import bound_rows, find_axes, pairs_above, row_cosines
+from kina_build.dedup.search.scan import bound_rows, find_axes, pairs_above, row_cosines
 from kina_build.errors import InputError, Refusal
 
 

@@ -333,18 +333,20 @@ def test_equal_years_to_choose_from_are_no_evidence(
 
 
 def test_a_generic_stem_with_generic_options_is_no_conflict(make_item: Callable[..., Item]) -> None:
-    from kina_build.dedup.find import find_duplicates, read_corpus
+    from kina_build.dedup.encoded import read_corpus
+    from kina_build.dedup.find import find_copies
 
     pool = [
         make_item(f"q{n:02d}", "Is the statement true?", ["True", "False"], "AB"[n % 2], discipline=str(n))
         for n in range(12)
     ]
-    result = find_duplicates(read_corpus(pool, None))
+    result = find_copies(read_corpus(pool, None))
     assert not result.held
 
 
 def test_shared_instructions_do_not_make_items_alike(make_item: Callable[..., Item]) -> None:
-    from kina_build.dedup.find import Corpus, compare_rows, read_corpus
+    from kina_build.dedup.encoded import EncodedPool, read_corpus
+    from kina_build.dedup.find import compare_rows
 
     acts = (
         "watered roses|fed a pigeon|sold bread|read aloud|drew maps|lit lamps|mended nets|rang bells|cut hay"
@@ -355,7 +357,7 @@ def test_shared_instructions_do_not_make_items_alike(make_item: Callable[..., It
         make_item(f"q{n}", f"{task}I {act} near town.", ["Wrong", "Not wrong"], "B")
         for n, act in enumerate(acts.split("|"))
     ]
-    corpus: Corpus = read_corpus(pool, None)
+    corpus: EncodedPool = read_corpus(pool, None)
     verdict = compare_rows(corpus, (0, 5), 0.9, DedupRules())
     assert (verdict.status, verdict.rule) == ("distinct", "boilerplate")
 

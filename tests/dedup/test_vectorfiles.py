@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kina_build.dedup.vectorfiles import VectorFiles, open_vectors, write_vectors
+from kina_build.encode.vectorfiles import VectorFiles, open_vectors, write_vectors
 from kina_build.errors import InputError
 from tests.dedup.test_scan import skewed
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kina_build.errors import InputError
-from kina_build.items.arrowrows import read_arrow, read_parquet
+from kina_build.items.importing.binaryrows import read_arrow, read_parquet
 from kina_build.rows import columns
 from kina_build.selection.labels import read_labels
 

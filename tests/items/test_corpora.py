@@ -9,18 +9,18 @@ import pytest
 
 from kina_build.errors import InputError
 from kina_build.items.answers import build_matrix, spread_strings
+from kina_build.items.checking.equality import equal_options
+from kina_build.items.checking.lint import check_repeats
 from kina_build.items.cues import probe_cues
-from kina_build.items.equality import equal_options
-from kina_build.items.intake import ImportOptions, read_all, read_items
-from kina_build.items.lint import check_repeats
+from kina_build.items.importing.files import Layout, read_all, read_items
+from kina_build.items.importing.keycolumns import VERDICTS
 from kina_build.items.model import Item
 from kina_build.items.triage import triage_keys
-from kina_build.items.verdicts import VERDICTS
 from tests.conftest import SHARED
 
 pytestmark = pytest.mark.real
 
-REDUX = ImportOptions(
+REDUX = Layout(
     encoding="mac-roman", columns={"correct_answer": "answer"}, name_as="subfield", cut_prefix="mmlu_"
 )
 
@@ -46,7 +46,7 @@ def test_mmlu_redux_imports_whole(shared: Path) -> None:
 def test_the_one_file_in_mac_roman(shared: Path) -> None:
     path = shared / "mcq/mmlu_redux/mmlu_moral_scenarios.csv"
     with pytest.raises(InputError, match="byte 21792 ") as caught:
-        read_items(path, ImportOptions(columns={"correct_answer": "answer"}))
+        read_items(path, Layout(columns={"correct_answer": "answer"}))
     assert "mac-roman" in caught.value.hint
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from kina_build.errors import InputError
-from kina_build.items.assemble import check_pairs
-from kina_build.items.findings import Finding
-from kina_build.items.intake import ImportOptions, ImportResult, read_items
-from kina_build.items.lint import check_items, check_rejects
-from kina_build.items.optioncells import read_options
-from kina_build.items.rawfile import RawRow
-from kina_build.items.reject import RowRefused
-from kina_build.items.verdicts import read_verdict
+from kina_build.items.checking.lint import check as check_pool
+from kina_build.items.checking.rule import Finding
+from kina_build.items.findings import check_rejects
+from kina_build.items.importing.assemble import check_pairs
+from kina_build.items.importing.files import Layout, Pool, read_items
+from kina_build.items.importing.keycolumns import read_verdict
+from kina_build.items.importing.optioncells import read_options
+from kina_build.items.importing.rawfile import RawRow, RowRefused
 from tests.conftest import fault_cases
 
 Case = Mapping[str, Any]
@@ -31,20 +31,20 @@ def put(folder: Path, given: Mapping[str, Any]) -> Path:
     return path
 
 
-def read_rows(folder: Path, rows: Iterable[Mapping[str, Any]]) -> ImportResult:
+def read_rows(folder: Path, rows: Iterable[Mapping[str, Any]]) -> Pool:
     """Import rows by way of a JSON Lines file."""
     path = folder / "case.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return read_items(path)
 
 
-def texts(result: ImportResult) -> list[list[str]]:
+def texts(result: Pool) -> list[list[str]]:
     return [
         [option.answer for option in item.options] for item in sorted(result.items, key=lambda i: i.item_id)
     ]
 
 
-def reasons(result: ImportResult) -> dict[str | None, str]:
+def reasons(result: Pool) -> dict[str | None, str]:
     return {reject.item_id: reject.reason for reject in result.rejects}
 
 
@@ -116,7 +116,7 @@ def mac_roman(given: Case, expected: Case, folder: Path) -> None:
         read_items(path)
     assert not any(bad in caught.value.message + caught.value.hint for bad in expected["must_not_contain"])
     named = expected["with_encoding_mac_roman"]
-    result = read_items(path, ImportOptions(encoding="mac-roman"))
+    result = read_items(path, Layout(encoding="mac-roman"))
     assert len(result.items) == named["items"]
     assert result.items[0].options[0].answer == named["option_A"]
 
@@ -164,9 +164,9 @@ def rows_of(given: Case) -> list[Mapping[str, Any]]:
     return list(given["items"]) if "items" in given else [given["item"]]
 
 
-def check(given: Case, folder: Path) -> tuple[ImportResult, list[Finding]]:
+def check(given: Case, folder: Path) -> tuple[Pool, list[Finding]]:
     result = read_rows(folder, rows_of(given))
-    return result, [*check_rejects(result.rejects), *check_items(result.items)]
+    return result, [*check_rejects(result.rejects), *check_pool(result.items)]
 
 
 @pytest.mark.parametrize("case", fault_cases("validate"))

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kina_build.items.explaining import claimed_letters
-from kina_build.items.leftovers import check_leftovers
-from kina_build.items.lint import check_item, check_items, items_at_fault
-from kina_build.items.mathmarkup import check_math
-from kina_build.items.media import POINTS_AT_MEDIA
+from kina_build.items.checking.explaining import claimed_letters
+from kina_build.items.checking.leftovers import check_leftovers
+from kina_build.items.checking.lint import check, check_item
+from kina_build.items.checking.mathmarkup import check_math
+from kina_build.items.checking.media import POINTS_AT_MEDIA
+from kina_build.items.checking.quantities import read_quantity
+from kina_build.items.findings import items_at_fault
 from kina_build.items.model import Item
-from kina_build.items.quantities import read_quantity
 
 Make = Callable[..., Item]
 
@@ -133,12 +134,12 @@ def test_money_by_a_letter_opens_no_mathematics(make_item: Make, text: str) -> N
 
 def test_items_that_share_an_error_are_all_at_fault(make_item: Make) -> None:
     one, two, sound = make_item("a", "Q?"), make_item("b", "Q?", correct_answer="B"), make_item("c", "R?")
-    assert items_at_fault(check_items([one, two, sound])) == {"a", "b"}
-    assert items_at_fault(check_items([one, one, sound], "kina")) == {"a", "c"}
+    assert items_at_fault(check([one, two, sound])) == {"a", "b"}
+    assert items_at_fault(check([one, one, sound], "kina")) == {"a", "c"}
 
 
 def test_three_equal_items_are_one_finding(make_item: Make) -> None:
-    found = check_items([make_item(name, "Q?") for name in "abc"])
+    found = check([make_item(name, "Q?") for name in "abc"])
     assert [(one.item_id, one.rule, one.evidence["others"]) for one in found] == [
         ("a", "item_repeated", ["b", "c"])
     ]

@@ -11,30 +11,30 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kina_build.errors import InputError, KinaError, UsageError
-from kina_build.items.intake import ImportOptions, ImportResult, read_all, read_items, read_raw
+from kina_build.items.importing.files import Layout, Pool, read_all, read_items, read_raw
 from tests.conftest import SHARED
 
 
 @pytest.fixture
-def read(tmp_path: Path) -> Callable[..., ImportResult]:
+def read(tmp_path: Path) -> Callable[..., Pool]:
     """Return a way to import a text: read("a.csv", "question,A,B,answer\\n...", encoding=...)."""
 
-    def make(name: str, text: str | bytes, **told: Any) -> ImportResult:
+    def make(name: str, text: str | bytes, **told: Any) -> Pool:
         path = tmp_path / name
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return read_items(path, ImportOptions(**told))
+        return read_items(path, Layout(**told))
 
     return make
 
 
-Read = Callable[..., ImportResult]
+Read = Callable[..., Pool]
 
 
-def keys(result: ImportResult) -> list[str]:
+def keys(result: Pool) -> list[str]:
     return [item.correct_answer for item in result.items]
 
 
-def reasons(result: ImportResult) -> list[tuple[int, str]]:
+def reasons(result: Pool) -> list[tuple[int, str]]:
     return [(reject.line, reject.reason) for reject in result.rejects]
 
 
@@ -162,7 +162,7 @@ def test_platform_rows_with_options_by_letter(read: Read) -> None:
 def test_columns_constants_and_file_names(tmp_path: Path) -> None:
     path = tmp_path / "mmlu_law.csv"
     path.write_text("frage;a1;a2;loesung;rest\nQ?;x;y;2;r\nR?;x;y;1;\n", encoding="utf-8")
-    source = ImportOptions(
+    source = Layout(
         columns={"stem": "frage", "options": "a1,a2", "key": "loesung"},
         constants={"field": "law", "metadata.batch": "7"},
         name_as="subfield",
@@ -186,7 +186,7 @@ def test_files_that_number_alike_get_prefixed_ids(tmp_path: Path) -> None:
         (tmp_path / f"{name}.jsonl").write_text(lines(row), encoding="utf-8")
     paths = [tmp_path / "en.jsonl", tmp_path / "eu.jsonl"]
     assert {r.reason for r in read_all(paths).rejects} == {"id_repeated"}
-    assert [i.item_id for i in read_all(paths, ImportOptions(prefix_ids=True)).items] == ["en:1", "eu:1"]
+    assert [i.item_id for i in read_all(paths, Layout(prefix_ids=True)).items] == ["en:1", "eu:1"]
 
 
 def test_parquet_and_a_dataset_folder(tmp_path: Path) -> None:
@@ -288,9 +288,7 @@ def test_real_files_with_flipped_bytes(name: str, tmp_path: Path) -> None:
             damaged[rng.randrange(len(damaged))] = rng.choice(b'",;{}[]\\\n\x00\xff\x85A1')
         path.write_bytes(bytes(damaged))
         try:
-            result = read_items(
-                path, ImportOptions(columns={"correct_answer": "answer"} if "redux" in name else {})
-            )
+            result = read_items(path, Layout(columns={"correct_answer": "answer"} if "redux" in name else {}))
         except KinaError:
             continue
         read += 1

@@ -7,13 +7,13 @@ from typing import Literal
 import pytest
 
 from benchmarks.rules import PAGE, read_precision, write_page
-from kina_build.items.lint import check_items
-from kina_build.items.rule import Sketch
-from kina_build.items.rulebook import RULES
+from kina_build.items.checking.lint import check
+from kina_build.items.checking.rule import Sketch
+from kina_build.items.checking.rulebook import RULES
 
 
 def rules_found(sketch: Sketch, profile: Literal["kina", "generic"]) -> set[str]:
-    return {finding.rule for finding in check_items(sketch.items(), profile)}
+    return {finding.rule for finding in check(sketch.items(), profile)}
 
 
 @pytest.mark.parametrize("name", RULES)

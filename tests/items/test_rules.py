@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from kina_build.config import ItemRules
 from kina_build.errors import ConfigError
-from kina_build.items import equality
+from kina_build.items.checking import equality
+from kina_build.items.checking.equality import equal_options
+from kina_build.items.checking.expressions import read_formula
+from kina_build.items.checking.lint import check, check_item, severities_of
+from kina_build.items.checking.mathmarkup import check_math
+from kina_build.items.checking.rulebook import RULES
+from kina_build.items.checking.statements import check_statements, find_subsets, read_combination
+from kina_build.items.checking.stems import check_stem, is_placeholder
 from kina_build.items.cues import probe_balance, probe_cues, tail
-from kina_build.items.equality import equal_options
-from kina_build.items.expressions import read_formula
-from kina_build.items.labels import split_block, strip_labels
-from kina_build.items.lint import check_item, check_items, severities_of
-from kina_build.items.mathmarkup import check_math
+from kina_build.items.importing.labels import split_block, strip_labels
 from kina_build.items.model import Item, Option
-from kina_build.items.rulebook import RULES
-from kina_build.items.statements import check_statements, find_subsets, read_combination
-from kina_build.items.stems import check_stem, is_placeholder
 
 Make = Callable[..., Item]
 
@@ -271,10 +271,10 @@ def test_texts_without_a_latex_fault(make_item: Make, text: str) -> None:
 def test_items_that_repeat_or_contradict(make_item: Make) -> None:
     one, two = make_item("a", "Q?"), make_item("b", "q?", ["green", "red", "grey", "blue"], "B")
     other = make_item("c", "Q?", correct_answer="D")
-    rules = [(finding.item_id, finding.rule) for finding in check_items([one, two])]
+    rules = [(finding.item_id, finding.rule) for finding in check([one, two])]
     assert rules == [("a", "item_repeated")]
-    assert {finding.rule for finding in check_items([one, two, other])} == {"keys_conflict"}
-    assert {finding.rule for finding in check_items([one, one])} == {"id_repeated", "item_repeated"}
+    assert {finding.rule for finding in check([one, two, other])} == {"keys_conflict"}
+    assert {finding.rule for finding in check([one, one])} == {"id_repeated", "item_repeated"}
 
 
 def test_damaged_characters(make_item: Make) -> None:
@@ -283,14 +283,14 @@ def test_damaged_characters(make_item: Make) -> None:
 
 
 def test_the_kina_profile_asks_for_more(make_item: Make) -> None:
-    rules = {finding.rule for finding in check_items([make_item()], "kina")}
+    rules = {finding.rule for finding in check([make_item()], "kina")}
     assert rules == {"option_count", "missing_explanation", "missing_source"}
-    assert check_items([make_item()], "generic") == []
+    assert list(check([make_item()], "generic")) == []
 
 
 def test_kina_toml_has_the_last_word_on_severity(make_item: Make) -> None:
     rules = ItemRules(severity={"option_count": "off", "missing_source": "info"})
-    found = {finding.rule: finding.severity for finding in check_items([make_item()], "kina", rules)}
+    found = {finding.rule: finding.severity for finding in check([make_item()], "kina", rules)}
     assert found == {"missing_explanation": "warning", "missing_source": "info"}
 
 
@@ -362,11 +362,11 @@ def test_fair_keys_raise_no_alarm(make_item: Make) -> None:
     pool = [
         make_item(f"q{n}", f"Question {n}?", rng.sample(words, 4), rng.choice("ABCD")) for n in range(300)
     ]
-    assert check_items(pool) == []
+    assert list(check(pool)) == []
     assert probe_balance(pool).df == 3
     assert all(probe.p_value > 0.001 for probe in probe_cues(pool))
 
 
 def test_findings_do_not_depend_on_the_order_of_items(make_item: Make) -> None:
     pool = [make_item(f"q{n}", f"Question {n}?", [f" {n}", "x", "y", "x"], "A") for n in range(12)]
-    assert check_items(pool) == check_items(pool[::-1])
+    assert check(pool) == check(pool[::-1])

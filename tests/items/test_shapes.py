@@ -12,7 +12,7 @@ import pytest
 from typer.testing import Result
 
 from kina_build.errors import KinaError
-from kina_build.items.intake import ImportOptions, read_items
+from kina_build.items.importing.files import Layout, read_items
 from kina_build.items.model import Item
 
 Kina = Callable[..., Result]
@@ -25,7 +25,7 @@ ROWS = (
 
 
 def read(path: Path, **options: Any) -> tuple[Item, ...]:
-    result = read_items(path, ImportOptions(**options))
+    result = read_items(path, Layout(**options))
     assert result.rejects == ()
     return result.items
 

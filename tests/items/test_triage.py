@@ -11,8 +11,7 @@ from kina_build.config import ItemRules
 from kina_build.errors import InputError
 from kina_build.items.answers import build_matrix, gather_letters, read_letter, spread_strings
 from kina_build.items.model import Item
-from kina_build.items.panel import convene_panel
-from kina_build.items.triage import discriminations, triage_keys
+from kina_build.items.triage import convene_panel, discriminations, triage_keys
 
 Make = Callable[..., Item]
 MODELS = ["m1", "m2", "m3", "m4", "m5"]

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from kina_build.config import ItemRules
 from kina_build.errors import KinaError
+from kina_build.items.checking.lint import check
 from kina_build.items.cues import add_tallies, measure_balance, measure_cues, tally
-from kina_build.items.lint import inspect
 from kina_build.items.model import Item
 from kina_build.items.workers import BATCH, _interrupts_held, count_processes, map_batches
 from kina_build.jsonl import write_records
@@ -51,8 +51,8 @@ def odd_pool(make_item: Make, count: int) -> list[Item]:
 def test_two_processes_find_what_one_finds(make_item: Make) -> None:
     pool = odd_pool(make_item, 3 * BATCH + 1)
     told: list[tuple[int, int]] = []
-    shared = inspect(pool, "kina", on_progress=lambda done, total: told.append((done, total)), processes=2)
-    assert shared == inspect(pool, "kina")
+    shared = check(pool, "kina", on_progress=lambda done, total: told.append((done, total)), processes=2)
+    assert shared == check(pool, "kina")
     assert told == [(done, len(pool)) for done in (BATCH, 2 * BATCH, 3 * BATCH, len(pool))]
 
 

@@ -19,8 +19,8 @@ import pytest
 from kina_build.items.model import LETTERS, Item, Option
 from kina_build.items.pool import write_pool
 from kina_build.support.anchors import Anchor, write_anchors
-from kina_build.support.matrix import read_support
-from kina_build.support.ratings import read_ratings
+from kina_build.support.judge.ratings import read_ratings
+from kina_build.support.npz import read_support
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(2400)]
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from kina_build.support.matrix import read_support
-from kina_build.support.ratings import read_ratings
+from kina_build.support.judge.ratings import read_ratings
+from kina_build.support.npz import read_support
 from tests.live import judging
 from tests.live.judge_server import rating_of
 

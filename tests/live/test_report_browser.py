@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kina_build.report.artefacts import find_files, read_artefacts
-from kina_build.report.folder import write_site
-from kina_build.report.site import render_site
+from kina_build.report.artefacts import read_artefacts
+from kina_build.report.find import find_files
+from kina_build.report.site import render_site, write_site
 from tests.live.browser import Browser, browser
 from tests.report.flow import write_flow
 
@@ -55,7 +55,7 @@ def flow(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def pages(flow: Path) -> list[Path]:
     target = flow / "report"
-    write_site(target, render_site(read_artefacts(find_files(flow)), title="Small flow"))
+    write_site(target, render_site(read_artefacts(find_files(flow).files), title="Small flow"))
     return sorted(target.glob("*.html"))
 
 

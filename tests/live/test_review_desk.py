@@ -15,9 +15,9 @@ from typer.testing import CliRunner, Result
 from kina_build.cli.main import app
 from kina_build.items.model import LETTERS, Item, Option
 from kina_build.items.pool import write_pool
-from review.deskmap import DeskMap
-from review.labelstudio import TOKEN_VARIABLE, DeskServer
-from review.rubric import CRITERION_NAMES
+from kina_review.desk.deskmap import DeskMap
+from kina_review.desk.labelstudio import TOKEN_VARIABLE, DeskServer
+from kina_review.rubric import CRITERION_NAMES
 from tests.live.browser import Browser, browser  # noqa: F401  a fixture
 from tests.live.desk import PASSWORD, Desk, Member, desk  # noqa: F401  a fixture
 

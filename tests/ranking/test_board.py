@@ -73,3 +73,38 @@ def test_percents_are_refused():
 def test_clusters_default_to_the_item_itself():
     assert not build([[1, 0, 1], [0, 0, 0]]).clustered
     assert build([[1, 0, 1], [0, 0, 0]], clusters={"q1": "p", "q2": "p"}).clusters == ("p", "p", "q3")
+
+
+def gappy() -> tuple[list[str], list[str], np.ndarray]:
+    """Two models on four items; b was blocked on one and answered one of two samples of another."""
+    return ["a", "b"], ["q1", "q2", "q3", "q4"], np.array([[1, 0, 1, 0], [1, np.nan, 1, 1]], dtype=float)
+
+
+def test_a_gap_keeps_a_model_off_unless_something_is_to_become_of_it() -> None:
+    models, items, scores = gappy()
+    assert [one.model for one in build_board(models, items, scores).not_ranked] == ["b"]
+    wrong = build_board(models, items, scores, missing="wrong")
+    assert (wrong.models, list(wrong.accuracy), wrong.coverage) == (("a", "b"), [0.5, 0.75], (1.0, 0.75))
+    common = build_board(models, items, scores, missing="common")
+    assert (common.item_ids, common.coverage) == (("q1", "q3", "q4"), (1.0, 0.75))
+    bounds = build_board(models, items, scores, missing="bounds")
+    assert (list(bounds.accuracy), bounds.best) == ([0.5, 0.75], (0.5, 1.0))
+
+
+def test_samples_without_an_answer_count_as_wrong_by_their_share() -> None:
+    models, items, scores = gappy()
+    known = np.array([[1, 1, 1, 1], [1, 0, 0.5, 1]])
+    half = build_board(models, items, scores, known=known, missing="bounds")
+    assert (list(half.accuracy), half.coverage, half.best) == ([0.5, 0.625], (1.0, 0.625), (0.5, 1.0))
+
+
+def test_no_common_item_is_refused_with_the_model_that_lacks_most() -> None:
+    scores = np.array([[1, np.nan, np.nan], [np.nan, 1, 1]])
+    with pytest.raises(Refusal, match="0 items are scored for every model") as refused:
+        build_board(["a", "b"], ["q1", "q2", "q3"], scores, missing="common")
+    assert "'a' lacks 2 of 3" in str(refused.value.hint)
+
+
+def test_a_model_without_any_score_is_never_ranked() -> None:
+    scores = np.array([[1, 0], [np.nan, np.nan]])
+    assert build_board(["a", "b"], ["q1", "q2"], scores, missing="wrong").models == ("a",)

@@ -137,3 +137,53 @@ def test_the_26_models_of_mmlu_pro(kina, shared):
     assert board["standings"][0]["model"] == "Meta-Llama-3_1-70B-Instruct"
     tied = [p for p in board["pairs"] if p["p_next_holm"] is not None and p["p_next_holm"] >= 0.05]
     assert ("Yi-34B", "mathstral-7B") in {(p["first"], p["second"]) for p in tied}
+
+
+@pytest.fixture
+def blocked(tmp_path):
+    """Score two models; the better one was blocked on a few items, and items come in passages of four."""
+    rows = [
+        {"item_id": f"q{i:03d}", "model": model, "score": None if model == "good" and i < 3 else float(right),
+         "passage": f"p{i // 4}"}
+        for i in range(120)
+        for model, right in (("good", i % 4 > 0), ("poor", i % 3 > 1))
+    ]  # fmt: skip
+    (tmp_path / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path / "scores.jsonl"
+
+
+def test_one_blocked_answer_does_not_take_a_model_off_the_board(kina, blocked):
+    strict = json.loads(kina("rank", "--scores", blocked, *FEW, "--json").stdout)
+    assert [one["model"] for one in strict["not_ranked"]] == ["good"]
+    fair = json.loads(kina("rank", "--scores", blocked, *FEW, "--missing", "bounds", "--json").stdout)
+    first = fair["standings"][0]
+    assert (first["model"], first["coverage"], first["accuracy_best"]) == ("good", 0.975, 0.758333)
+    assert (first["rank_best_case"], first["rank_worst_case"], fair["missing"]) == (1, 1, "bounds")
+    shown = kina("rank", "--scores", blocked, *FEW, "--missing", "bounds").stdout
+    assert "places left open" in shown
+
+
+def test_items_on_one_passage_are_drawn_together_unless_told_otherwise(kina, blocked):
+    by_passage = json.loads(kina("rank", "--scores", blocked, *FEW, "--missing", "wrong", "--json").stdout)
+    assert (by_passage["clusters"], by_passage["pairs"][0]["test"]) == (30, "paired-z")
+    apart = kina("rank", "--scores", blocked, *FEW, "--missing", "wrong", "--no-passages", "--json")
+    assert (json.loads(apart.stdout)["clusters"], json.loads(apart.stdout)["pairs"][0]["test"]) == (
+        None,
+        "mcnemar",
+    )
+
+
+def test_epochs_of_an_item_are_averaged(kina, tmp_path):
+    rows = [
+        {"item_id": f"q{i}", "model": "m", "epoch": epoch, "score": score}
+        for i in range(4)
+        for epoch, score in enumerate((1.0, 0.0 if i else None))
+    ]
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    board = json.loads(kina("rank", "--scores", "s.jsonl", *FEW, "--json").stdout)
+    assert board["standings"][0]["accuracy"] == 0.625  # q0 has one score, 1; the others 1 and 0
+    wrong = json.loads(kina("rank", "--scores", "s.jsonl", *FEW, "--missing", "wrong", "--json").stdout)
+    assert (wrong["standings"][0]["accuracy"], wrong["standings"][0]["coverage"]) == (0.5, 0.875)
+    twice = [rows[0], rows[0]]
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in twice))
+    assert "a second score for item 'q0'" in kina("rank", "--scores", "s.jsonl").stderr

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kina_build.ranking.bootstrap import resample
-from kina_build.ranking.contrasts import compare_all
 from kina_build.ranking.intervals import percentile_interval
-from kina_build.ranking.ranks import average_ranks, rank_sets
+from kina_build.ranking.ranks import average_ranks, compare_all, rank_sets
 from tests.ranking.boards import draw_board
 
 BOARDS = 150

@@ -64,3 +64,9 @@ def test_z_tests_at_their_edges():
     assert paired_z(0.1, 0.0) == 0.0
     assert paired_z(1.959964, 1.0) == pytest.approx(0.05, abs=1e-6)
     assert unpaired_z(0.5317, 0.4992, 899) == pytest.approx(0.1682, abs=5e-4)
+
+
+def test_models_that_agree_everywhere_still_have_a_detectable_difference() -> None:
+    assert detectable_difference(0.0, 0.0, 100, 2.8) == pytest.approx(2.8 * np.sqrt(3) / 100)
+    assert detectable_difference(1.0, 1.0, 100, 2.8) > 0
+    assert detectable_difference(0.2, 0.0, 100, 2.8) == pytest.approx(2.8 * np.sqrt(0.2 / 100))

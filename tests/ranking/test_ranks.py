@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.ranking.bootstrap import resample
-from kina_build.ranking.contrasts import compare_all
 from kina_build.ranking.ranks import (
     average_ranks,
+    compare_all,
     find_tiers,
     interval_ranks,
     order_models,

@@ -12,17 +12,16 @@ import yaml
 
 from kina_build.items.model import LETTERS, Item, content_id
 from kina_build.release.admission import admit
-from kina_build.release.build import Release, build_release
-from kina_build.release.card import claim_faults, dump_yaml, facts
-from kina_build.release.croissant import distribution_faults
-from kina_build.release.harness import harness_files
-from kina_build.release.letters import keep_letters, letter_items
+from kina_build.release.build import Release, make_release
+from kina_build.release.files.card import claim_faults, dump_yaml, facts, harness_files
+from kina_build.release.files.croissant import distribution_faults
+from kina_build.release.files.write import to_table
+from kina_build.release.lettering.balance import letter_counts
+from kina_build.release.lettering.order import keep_letters, letter_items
 from kina_build.release.plan import Plan, Request, plan_release
-from kina_build.release.positions import letter_counts
 from kina_build.release.record import Provenance
 from kina_build.release.rows import to_row
 from kina_build.release.versions import compare, row_map
-from kina_build.release.writers import to_table
 from tests.conftest import fault_cases
 from tests.release.pools import make, spread
 
@@ -35,7 +34,7 @@ def plan(pool: Sequence[Item], request: Request = USUAL, **more: Any) -> Plan:
 
 
 def release(pool: Sequence[Item], request: Request = USUAL, **more: Any) -> Release:
-    return build_release(plan(pool, request, **more))
+    return make_release(plan(pool, request, **more))
 
 
 def all_gold_last(given: Any, expected: Any) -> None:

@@ -23,8 +23,8 @@ from kina_build.items.pool import write_pool
 from kina_build.jsonl import read_json, write_document
 from kina_build.release import standalone
 from kina_build.release.folder import write_sums
+from kina_build.release.proof.instance import lower_bound
 from kina_build.release.record import ReleaseRecord
-from kina_build.release.thresholds import lower_bound
 from tests.release.pools import spread
 
 Kina = Callable[..., Result]

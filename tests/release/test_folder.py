@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from kina_build.errors import InputError, UsageError
-from kina_build.release.draw import natural
 from kina_build.release.folder import sum_faults, write_sums, writing_folder
-from kina_build.release.names import RECORD, SUMS
+from kina_build.release.splits import RECORD, SUMS, natural
 
 
 def names(folder: Path) -> list[str]:

@@ -10,13 +10,13 @@ import pytest
 import yaml
 
 from kina_build.release.admission import admit
-from kina_build.release.build import Release, build_release
-from kina_build.release.harness import ANSWER_PATTERN, harness_files
+from kina_build.release.build import Release, make_release
+from kina_build.release.files.card import ANSWER_PATTERN, harness_files
 from kina_build.release.plan import Request, plan_release
 from kina_build.release.record import Provenance
-from kina_build.scoring.letters import extract_letter
 from kina_build.scoring.prompts import build_prompt
 from kina_build.scoring.questions import from_release_row
+from kina_build.scoring.replies import extract_letter
 from tests.release.pools import make, spread
 
 
@@ -26,7 +26,7 @@ def released(**request: Any) -> Release:
         make("m", ["one {braces}", 'two "quotes"', "three"], question=" Long? ", question_material="Text.\n"),
     ]
     plan = plan_release(admit(pool), Request(**request), provenance=Provenance(pool_items=31))
-    return build_release(plan)
+    return make_release(plan)
 
 
 def load(text: str, **names: Any) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from kina_build.items.model import LETTERS, Item, Option
 from kina_build.items.wordings import PINNED
-from kina_build.release.balance import balance_letters
-from kina_build.release.letters import Lettering, draw_order, keep_letters, letter_items
-from kina_build.release.references import find_doubt, rename
+from kina_build.release.lettering.balance import balance_letters
+from kina_build.release.lettering.order import Lettering, draw_order, keep_letters, letter_items
+from kina_build.release.lettering.references import find_doubt, rename
 
 MakeItem = Callable[..., Item]
 

@@ -9,8 +9,8 @@ import pytest
 from kina_build.items.mentions import find_mention
 from kina_build.items.model import LETTERS, Item
 from kina_build.items.wordings import PINNED
-from kina_build.release.letters import Lettering, letter_items
-from kina_build.release.references import find_doubt, find_last_texts
+from kina_build.release.lettering.order import Lettering, letter_items
+from kina_build.release.lettering.references import find_doubt, find_last_texts
 
 MakeItem = Callable[..., Item]
 PLAIN = ["pale moss", "grey slate", "red ochre"]

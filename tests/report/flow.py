@@ -10,9 +10,9 @@ from kina_build.config import RankingRules
 from kina_build.items.model import Item, Option
 from kina_build.items.pool import write_pool
 from kina_build.jsonl import write_document, write_records
+from kina_build.ranking.assembly import rank_board
 from kina_build.ranking.board import build_board
 from kina_build.ranking.itemanalysis import analyse_items
-from kina_build.ranking.rank import rank
 
 HOSTILE = '<script>alert("x")</script> & <img src=x onerror=alert(1)>'
 FORMULA = r"Which is the derivative of \(x^2 + \frac{1}{x}\) at $x = 1$?"
@@ -51,6 +51,6 @@ def write_flow(folder: Path) -> Path:
         ["alpha", "beta", "gamma", "delta"], [i.item_id for i in pool], scores, ["law", "art"] * 30
     )
     rules = RankingRules(samples=400, split_halves=20, thinning_samples=50)
-    write_document(folder / "leaderboard.json", rank(board, rules, paper=True))
+    write_document(folder / "leaderboard.json", rank_board(board, rules, paper=True))
     write_records(folder / "item_analysis.jsonl", analyse_items(board))
     return folder

@@ -10,7 +10,8 @@ from importlib import resources
 import pytest
 
 from kina_build.errors import InputError
-from kina_build.report.artefacts import Artefacts, Payout, PayoutLine, find_files, read_artefacts
+from kina_build.report.artefacts import Artefacts, Payout, PayoutLine, read_artefacts
+from kina_build.report.find import find_files
 from kina_build.report.site import render_site
 from tests.report.flow import write_flow
 
@@ -39,7 +40,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def site(folder):
-    return render_site(read_artefacts(find_files(folder)), title="Small flow")
+    return render_site(read_artefacts(find_files(folder).files), title="Small flow")
 
 
 def test_a_page_for_each_part_that_is_there(site):
@@ -129,7 +130,7 @@ def test_totals_of_the_ledger_are_shown(folder):
     payout = Payout(
         currency="USD", totals=(PayoutLine(kind="bonus", lines=3, amount="12.50"),), head="head:3"
     )
-    html = render_site(read_artefacts(find_files(folder), payout), title="x")["review.html"]
+    html = render_site(read_artefacts(find_files(folder).files, payout), title="x")["review.html"]
     assert '<data value="12.50">12.50</data>' in html
 
 
@@ -144,7 +145,7 @@ def test_answers_of_a_private_split_stay_private(kina, tmp_path):
     assert kina("import", "pool.csv", "-o", "pool.jsonl").exit_code == 0
     out = kina("export", "pool.jsonl", "-o", "release", "--private", "test")
     assert out.exit_code == 0, out.stderr
-    site = render_site(read_artefacts(find_files(tmp_path)), title="x")
+    site = render_site(read_artefacts(find_files(tmp_path).files), title="x")
     pages = "".join(html for name, html in site.items() if name.startswith("items-"))
     for split, shown in (("test", False), ("dev", True)):
         rows = (tmp_path / "release" / f"{split}.jsonl").read_text().splitlines()
@@ -154,7 +155,7 @@ def test_answers_of_a_private_split_stay_private(kina, tmp_path):
 
 
 def test_all_answers_stay_private_on_request(folder):
-    site = render_site(read_artefacts(find_files(folder)), title="x", keyed=False)
+    site = render_site(read_artefacts(find_files(folder).files), title="x", keyed=False)
     assert 'class="right"' not in site["items-1.html"] + site["items-2.html"]
 
 
@@ -165,7 +166,7 @@ def test_notes_of_all_rooms_meet_on_the_item(site):
 
 
 def test_equal_inputs_give_equal_bytes(folder, site):
-    assert render_site(read_artefacts(find_files(folder)), title="Small flow") == site
+    assert render_site(read_artefacts(find_files(folder).files), title="Small flow") == site
 
 
 @pytest.mark.parametrize(
@@ -181,10 +182,10 @@ def test_equal_inputs_give_equal_bytes(folder, site):
 def test_a_malformed_file_is_named(tmp_path, name, text, message):
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=re.escape(message)):
-        read_artefacts(find_files(tmp_path))
+        read_artefacts(find_files(tmp_path).files)
 
 
 def test_an_empty_list_of_findings_is_good_news(tmp_path):
     (tmp_path / "findings.jsonl").write_text("")
-    site = render_site(read_artefacts(find_files(tmp_path)), title="x")
+    site = render_site(read_artefacts(find_files(tmp_path).files), title="x")
     assert "The check found nothing to object to." in site["pool.html"]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from review.agreement import cohen_kappa, count_disagreement, gwet_ac1, krippendorff_alpha
-from review.profiles import profile_reviewers
-from review.records import Review
+from kina_review.desk.agreement import cohen_kappa, count_disagreement, gwet_ac1, krippendorff_alpha
+from kina_review.desk.profiles import profile_reviewers
+from kina_review.records import Review
 from tests.conftest import fault_cases
 
 SPLIT = (

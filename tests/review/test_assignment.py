@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.items.model import Item, Option
-from review.assignment import Plan, assign_reviewers
-from review.records import Assignment, Reviewer
+from kina_review.desk.assignment import Plan, assign_reviewers
+from kina_review.records import Assignment, Reviewer
 from tests.conftest import fault_cases
 
 OPTIONS = (Option(key="A", answer="yes"), Option(key="B", answer="no"))

@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.errors import InputError, Refusal
-from review.audit import approved_items, check_findings, commit, commit_all, draw, flaw_rate
-from review.draws import read_draws, register_draw, undrawn
-from review.ledger import open_ledger
-from review.posting import post_to
-from review.records import Decision, Finding, Flaw
-from review.strikes import judge, judge_all
+from kina_review.pay.assessment import check_findings, flaw_rate, judge, judge_all
+from kina_review.pay.audit import approved_items, commit, commit_all, draw, read_draws, register_draw, undrawn
+from kina_review.pay.ledger import open_ledger
+from kina_review.pay.posting import post_to
+from kina_review.records import Decision, Finding, Flaw
 from tests.review.stories import review, settled
 
 SEED = "correct horse battery staple"

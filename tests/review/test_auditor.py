@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from review.auditor import Files, audit
-from review.ledger import Ledger, create_ledger
-from review.payees import PayeeBook
-from review.payments import adjust, move_batch, plan_into
-from review.posting import draft_lines
-from review.records import Finding, Flaw, LedgerEntry, Review, Step
+from kina_review.pay.auditor import Files, audit
+from kina_review.pay.drafting import draft_lines
+from kina_review.pay.ledger import Ledger, create_ledger
+from kina_review.pay.payees import PayeeBook
+from kina_review.pay.payments import adjust, move_batch
+from kina_review.pay.plans import plan_into
+from kina_review.records import Finding, Flaw, LedgerEntry, Review, Step
 from tests.review.stories import review, rule, settled
 
 BOOK = PayeeBook(key="00" * 32)

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.errors import InputError, Refusal
-from review.advice import Question, advise
-from review.bars import pilot_bars
-from review.bonus import (
+from kina_review.economics.advice import Question, advise
+from kina_review.economics.bonus import (
     Deviations,
     Watch,
     bonus_for_gain,
@@ -26,11 +25,26 @@ from review.bonus import (
     flat_rate,
     least_bonus,
 )
-from review.calibration import NormalScores, PassRates, normal_bars, normal_gaps, normal_pass_rates
-from review.gaps import Cells, check_gaps, count_cells, estimate_gaps, pass_drops, planned_size, size_for
-from review.money import least_above
-from review.pilot import PilotRow, extra_cost, split_pilot
-from review.rubric import ReviewRules
+from kina_review.economics.calibration import (
+    NormalScores,
+    PassRates,
+    normal_bars,
+    normal_gaps,
+    normal_pass_rates,
+    pilot_bars,
+)
+from kina_review.economics.gaps import (
+    Cells,
+    check_gaps,
+    count_cells,
+    estimate_gaps,
+    pass_drops,
+    planned_size,
+    size_for,
+)
+from kina_review.economics.pilot import PilotRow, extra_cost, split_pilot
+from kina_review.money import least_above
+from kina_review.rubric import ReviewRules
 
 GOLDEN = [
     (-math.inf, 0.260250, 0.260250, 1, 1, 1, 3.8425, None, None),

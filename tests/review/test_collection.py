@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from kina_build.items.model import Item
-from review.collection import Annotation, Collected, Desk, collect_grades, collect_reviews, merge_texts
-from review.labelling import grading_task, labelling_config, read_result, review_task
-from review.records import Assignment, Review
-from review.rubric import CRITERION_NAMES
+from kina_review.desk.authorship import Annotation, Desk, merge_texts
+from kina_review.desk.collection import Collected, collect_grades, collect_reviews
+from kina_review.desk.labelling import grading_task, labelling_config, read_result, review_task
+from kina_review.records import Assignment, Review
+from kina_review.rubric import CRITERION_NAMES
 
 NOON = dt.datetime(2026, 3, 2, 12, tzinfo=dt.UTC)
 LATER = NOON + dt.timedelta(hours=1)

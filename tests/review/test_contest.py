@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.errors import InputError, Refusal
-from review.contest import compare, compare_audited, print_score, tie_bit
-from review.money import currencies
-from review.records import Finding, Flaw, Grade, PayRule
-from review.rubric import Tie
+from kina_review.money import currencies
+from kina_review.records import Finding, Flaw, Grade, PayRule
+from kina_review.rubric import Tie
+from kina_review.tournament.contest import compare, compare_audited, print_score, tie_bit
 from tests.review.stories import pay, reasons, review, rule, settled
 
 DEADLINE = datetime(2026, 3, 1, 2, tzinfo=UTC)

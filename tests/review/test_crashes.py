@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from review.ledger import open_ledger
-from review.payees import book_path, read_book
-from review.payments import read_payments
+from kina_review.pay.ledger import open_ledger
+from kina_review.pay.payees import book_path, read_book
+from kina_review.pay.payments import read_payments
 
 ITEMS = 60
 DUE = ITEMS * 900
@@ -26,10 +26,10 @@ DUE = ITEMS * 900
 NURSERY = """
 import os, sys
 from pathlib import Path
-from review.ledger import open_ledger
-from review.payees import book_path, read_book
-from review.payments import plan_into
-from review.posting import post_to
+from kina_review.pay.ledger import open_ledger
+from kina_review.pay.payees import book_path, read_book
+from kina_review.pay.plans import plan_into
+from kina_review.pay.posting import post_to
 from tests.review.stories import review, settled
 
 def work(path, act, items):

@@ -5,10 +5,16 @@ from typing import Any
 import pytest
 
 from kina_build.errors import InputError
-from review.decisions import _round_order, decide_item, decide_items, error_rates, form_opinion
-from review.grading import combined_score, flaw_recall, grade_score
-from review.records import Finding, Flaw, Grade, Review
-from review.rubric import CRITERION_NAMES, ReviewRules, best_score, weighted
+from kina_review.records import Finding, Flaw, Grade, Review
+from kina_review.rubric import CRITERION_NAMES, ReviewRules, best_score, weighted
+from kina_review.tournament.decisions import (
+    _round_order,
+    decide_item,
+    decide_items,
+    error_rates,
+    form_opinion,
+)
+from kina_review.tournament.grading import combined_score, flaw_recall, grade_score
 from tests.review.stories import review, settled
 
 

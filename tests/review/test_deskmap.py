@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 
 from kina_build.errors import ConfigError, Refusal
-from review.deskmap import DeskMap, Pushed, push
-from review.labelstudio import DeskServer
-from review.records import Assignment, Reviewer
+from kina_review.desk.deskmap import DeskMap, Pushed, push
+from kina_review.desk.labelstudio import DeskServer
+from kina_review.records import Assignment, Reviewer
 
 PEOPLE = [Reviewer(reviewer_id="ann", account="ann@x.org"), Reviewer(reviewer_id="bob", account="bob@x.org")]
 SLOTS = [

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from kina_build.errors import InputError, Refusal
-from review.ledger import open_ledger
-from review.payees import book_path, read_book
-from review.payments import plan_into
-from review.posting import post_to, recall
-from review.records import Finding, Grade, Review
-from review.tournament import Terms
+from kina_review.pay.ledger import open_ledger
+from kina_review.pay.payees import book_path, read_book
+from kina_review.pay.plans import plan_into
+from kina_review.pay.posting import post_to, recall
+from kina_review.records import Finding, Grade, Review
+from kina_review.tournament.settlement import Terms
 from tests.review.stories import review, rule, settled
 
 A, B = review("A", "17"), review("B", "15", hour=2)
@@ -36,7 +36,7 @@ def again(path: Path, *rows: Review, findings: list[Finding] | None = None, **mo
         path, Terms((rule(),), **more), findings or [], {(row.item_id, row.round) for row in rows}
     )
     kept = {"registered": terms.registered, "new_deadline": terms.new_deadline}
-    from review.tournament import settle
+    from kina_review.tournament.settlement import settle
 
     done = settle(rows, Terms((rule(),), **kept, **more), grades=grades, findings=found)
     return len(post_to(path, done, allowed).lines)

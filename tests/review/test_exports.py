@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from kina_build.errors import InputError, RowErrors
-from review.exports import UNPROVEN
-from review.intake import Table, read_reviews
-from review.records import Review
-from review.screening import screen
-from review.tableforms import PLAIN, TableForm
+from kina_review.exports import UNPROVEN
+from kina_review.intake import Table, read_reviews
+from kina_review.records import Review
+from kina_review.tableforms import PLAIN, TableForm
+from kina_review.tournament.screening import screen
 
 ANN, BOB = "11111111-aaaa", "22222222-bbbb"
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from review.handbook import show_handbook, write_handbook
-from review.rubric import CRITERIA, CriterionWeights, ReviewRules
+from kina_review.handbook import show_handbook, write_handbook
+from kina_review.rubric import CRITERIA, CriterionWeights, ReviewRules
 
 
 def test_the_handbook_says_what_the_rules_say() -> None:

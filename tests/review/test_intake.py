@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kina_build.errors import InputError, Refusal, RowErrors
-from review.intake import read_findings, read_grades, read_reviews, settle_payees
-from review.payrules import check_rules, read_pay_rules, rule_at
-from review.rubric import CRITERION_NAMES
+from kina_review.intake import read_findings, read_grades, read_reviews, settle_payees
+from kina_review.rubric import CRITERION_NAMES
+from kina_review.tournament.payrules import check_rules, read_pay_rules, rule_at
 from tests.review.stories import pay, review, rule, settled
 
 

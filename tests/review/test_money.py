@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.errors import InputError, Refusal
-from review.money import (
+from kina_review.money import (
     EXPONENTS,
     cap,
     currencies,

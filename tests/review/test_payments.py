@@ -5,25 +5,15 @@ from pathlib import Path
 import pytest
 
 from kina_build.errors import InputError, Refusal
-from review.ledger import Ledger, create_ledger
-from review.payees import Account, PayeeBook, match_accounts, other_names
-from review.payments import (
-    Limits,
-    adjust,
-    batch_payments,
-    move,
-    move_batch,
-    next_plan,
-    plan,
-    plan_into,
-    read_payments,
-    sum_states,
-)
-from review.posting import draft_lines
-from review.providers import Transfer, batches, match_ids, token_of, write_files
-from review.reconcile import Proof, ProviderRow, reconcile
-from review.records import Payment, Step
-from review.statements import Facts, Notice, build_statements, file_name, render
+from kina_review.pay.drafting import draft_lines
+from kina_review.pay.ledger import Ledger, create_ledger
+from kina_review.pay.payees import Account, PayeeBook, match_accounts, other_names
+from kina_review.pay.payments import adjust, batch_payments, move, move_batch, read_payments, sum_states
+from kina_review.pay.plans import Limits, next_plan, plan, plan_into
+from kina_review.pay.providers import Transfer, batches, match_ids, token_of, write_files
+from kina_review.pay.reconciling import Proof, ProviderRow, reconcile
+from kina_review.pay.statements import Facts, Notice, build_statements, file_name, render
+from kina_review.records import Payment, Step
 from tests.review.stories import review, settled
 
 BOOK = PayeeBook(key="00" * 32).with_payees(["A", "B"])

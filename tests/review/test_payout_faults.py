@@ -12,18 +12,19 @@ from typing import Any
 import pytest
 
 from kina_build.errors import InputError, Refusal
-from review.bonus import check_bonus
-from review.decisions import error_rates
-from review.ledger import create_ledger
-from review.money import cap, format_amount, parse_amount, split, total
-from review.payees import PayeeBook
-from review.payments import batch_payments, move_batch, plan_into
-from review.payrules import rule_at
-from review.posting import draft_lines
-from review.providers import batches, match_ids
-from review.reconcile import Proof, ProviderRow, reconcile
-from review.records import PayRule, Review
-from review.words import read_item_words
+from kina_review.economics.bonus import check_bonus
+from kina_review.money import cap, format_amount, parse_amount, split, total
+from kina_review.pay.drafting import draft_lines
+from kina_review.pay.ledger import create_ledger
+from kina_review.pay.payees import PayeeBook
+from kina_review.pay.payments import batch_payments, move_batch
+from kina_review.pay.plans import plan_into
+from kina_review.pay.providers import batches, match_ids
+from kina_review.pay.reconciling import Proof, ProviderRow, reconcile
+from kina_review.records import PayRule, Review
+from kina_review.tournament.decisions import error_rates
+from kina_review.tournament.payrules import rule_at
+from kina_review.words import read_item_words
 from tests.conftest import fault_cases
 from tests.review.stories import pay, review, rule, settled
 

@@ -12,12 +12,14 @@ from hypothesis import settings as budget
 from hypothesis import strategies as st
 
 from kina_build.errors import Refusal
-from review.ledger import Ledger, create_ledger, open_ledger
-from review.payees import PayeeBook
-from review.payments import UNDER_WAY, move_batch, plan_into, read_payments
-from review.posting import draft_lines, post_to
-from review.records import Award, Finding, PayRule, Review
-from review.tournament import Settlement
+from kina_review.pay.drafting import draft_lines
+from kina_review.pay.ledger import Ledger, create_ledger, open_ledger
+from kina_review.pay.payees import PayeeBook
+from kina_review.pay.payments import UNDER_WAY, move_batch, read_payments
+from kina_review.pay.plans import plan_into
+from kina_review.pay.posting import post_to
+from kina_review.records import Award, Finding, PayRule, Review
+from kina_review.tournament.settlement import Settlement
 from tests.review.stories import pay, review, rule, settled
 
 BOOK = PayeeBook(key="00" * 32)

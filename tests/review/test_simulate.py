@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from kina_build.errors import Refusal
-from review.figures import draw_comparison
-from review.simulate import (
+from kina_review.economics.dominance import check_dominance
+from kina_review.economics.figures import draw_comparison
+from kina_review.economics.simulate import (
     Population,
-    check_dominance,
     collusion_threshold,
     compare_schemes,
     run_scheme,

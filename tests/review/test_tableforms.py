@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from kina_build.errors import InputError, KinaError, RowErrors
-from review.instants import DateForm, check_instant, find_zone, read_local
-from review.intake import read_reviews
-from review.records import Review
-from review.tableforms import TableForm
+from kina_review.instants import DateForm, check_instant, find_zone, read_local
+from kina_review.intake import read_reviews
+from kina_review.records import Review
+from kina_review.tableforms import TableForm
 
 BERLIN = find_zone("Europe/Berlin")
 

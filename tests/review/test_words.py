@@ -4,9 +4,9 @@ from typing import get_args
 
 import pytest
 
-from review.records import Reason
-from review.statements import SENTENCES
-from review.words import (
+from kina_review.pay.sentences import SENTENCES
+from kina_review.records import Reason
+from kina_review.words import (
     STATUS_ALIASES,
     VERDICT_ALIASES,
     Status,

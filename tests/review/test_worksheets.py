@@ -10,13 +10,14 @@ import pytest
 
 from kina_build.errors import InputError, Refusal, RowErrors
 from kina_build.items.model import Item
-from review.collection import Desk, _mark, collect_grades, collect_reviews
-from review.deskmap import project_title, read_task
-from review.grading_plan import Appeal, plan_appeals, plan_grading
-from review.records import Assignment, Review, Reviewer
-from review.rubric import CRITERION_NAMES
-from review.screening import screen
-from review.worksheets import read_worksheets, write_worksheets
+from kina_review.desk.authorship import Desk
+from kina_review.desk.collection import _mark, collect_grades, collect_reviews
+from kina_review.desk.deskmap import project_title, read_task
+from kina_review.desk.grading_plan import Appeal, plan_appeals, plan_grading
+from kina_review.desk.worksheets import read_worksheets, write_worksheets
+from kina_review.records import Assignment, Review, Reviewer
+from kina_review.rubric import CRITERION_NAMES
+from kina_review.tournament.screening import screen
 
 SLOTS = [
     Assignment(item_id="q1", reviewer_id="ann", assignment_id="t1"),

@@ -13,9 +13,9 @@ from typer.testing import Result
 from kina_build.chat import ChatReply
 from kina_build.errors import InputError
 from kina_build.jsonl import read_records
-from kina_build.scoring.completion import Pair, RelationPrompt, plan_pair_calls, read_objects
-from kina_build.scoring.linking import NamedRow
 from kina_build.scoring.prompts import build_pair_prompt
+from kina_build.scoring.triples.completion import Pair, RelationPrompt, plan_pair_calls, read_objects
+from kina_build.scoring.triples.linking import NamedRow
 from tests import servers
 from tests.servers import Served, said, scripted
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kina_build.scoring.letters import Extraction, extract_letter
-from kina_build.scoring.universe import match_names, parse_names
+from kina_build.scoring.lists import match_names, parse_names
+from kina_build.scoring.replies import Extraction, extract_letter
 from tests.scoring.replies import LetterCase, ListCase, load, load_lists
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kina_build.scoring.letters import extract_letter, labels
-from kina_build.scoring.letters.labels import LATIN
+from kina_build.scoring.replies import extract_letter, labels
+from kina_build.scoring.replies.labels import LATIN
 from tests.scoring.letter_cases import CASES, MANY_OPTIONS, SECOND_BATCH, WITH_OPTIONS
 
 PLAIN = [

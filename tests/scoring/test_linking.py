@@ -13,8 +13,14 @@ from typer.testing import Result
 from kina_build.chat import ChatReply
 from kina_build.config import ChatRules
 from kina_build.errors import InputError
-from kina_build.scoring.searches import SearchCache
-from kina_build.scoring.wikidata import LiveClient, OfflineClient, ask_for_link, choose_link, link_name
+from kina_build.scoring.triples.searches import SearchCache
+from kina_build.scoring.triples.wikidata import (
+    LiveClient,
+    OfflineClient,
+    ask_for_link,
+    choose_link,
+    link_name,
+)
 from tests.servers import said, scripted
 
 TABLE = OfflineClient(

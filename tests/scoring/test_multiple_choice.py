@@ -14,12 +14,13 @@ from kina_build.config import ScoringRules
 from kina_build.errors import InputError, RowErrors
 from kina_build.items.model import Item
 from kina_build.items.pool import write_pool
+from kina_build.scoring.calls import plan_calls
 from kina_build.scoring.marking import mark_models
-from kina_build.scoring.multiple_choice import majority_letter, report_model, score_items
+from kina_build.scoring.multiple_choice import score_items
 from kina_build.scoring.prompts import build_prompt, prompt_digest, shuffled_order
 from kina_build.scoring.questions import Question, chance_level, from_item, read_release
+from kina_build.scoring.reports import majority_letter, report_model
 from kina_build.scoring.responses import Response, read_responses, sift_responses
-from kina_build.scoring.runs import plan_calls
 from tests import servers
 from tests.servers import said, scripted
 
@@ -388,3 +389,34 @@ def test_reading_tolerates_a_torn_last_line_only(tmp_path: Path) -> None:
     assert chance_level([question("i1", n=10), question("i2", n=4), question("i3", n=2)]) == pytest.approx(
         0.283333, abs=1e-6
     )
+
+
+def test_avg_over_all_asked_pass_at_k_majority_and_spread_over_samples() -> None:
+    """Three samples of two items: right, right, failed call; wrong, right, wrong."""
+    questions = {n: Question(item_id=n, question="?", choices=("x", "y"), answer="A") for n in ("q1", "q2")}
+    said = {"q1": ("A", "A", None), "q2": ("B", "A", "B")}
+    rows = [
+        Response(item_id=n, model="m", sample=k, response=letter and f"Answer: {letter}",
+                 status="ok" if letter else "timeout")
+        for n, letters in said.items()
+        for k, letter in enumerate(letters)
+    ]  # fmt: skip
+    scores = score_items(questions, rows)
+    assert [(one.samples, one.asked) for one in scores] == [(2, 3), (3, None)]
+    report = report_model("m", questions, scores, rows)
+    assert report.score == pytest.approx((1 + 1 / 3) / 2)
+    assert report.accuracy_all == pytest.approx((2 / 3 + 1 / 3) / 2)
+    assert (report.pass_at_1, report.pass_at_k, report.majority) == (0.5, 1.0, 0.5)
+    assert report.sd == pytest.approx(0.5 / 2**0.5)  # the first samples give .5, the second 1
+
+
+def test_items_on_one_passage_say_so() -> None:
+    asked = {"choices": ("x", "y"), "answer": "A", "question": "?"}
+    questions = {
+        n: Question(item_id=n, material=text, **asked)
+        for n, text in (("q1", "A  text."), ("q2", "A text."), ("q3", ""))
+    }
+    rows = [Response(item_id=n, model="m", response="Answer: A") for n in questions]
+    first, second, third = score_items(questions, rows)
+    assert first.passage == second.passage is not None
+    assert third.passage is None

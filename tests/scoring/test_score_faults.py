@@ -9,20 +9,14 @@ from typing import Any
 
 import pytest
 
-from kina_build.scoring.letters import extract_letter, labels
-from kina_build.scoring.multiple_choice import (
-    Group,
-    macro_average,
-    majority_letter,
-    micro_average,
-    report_model,
-    score_items,
-)
+from kina_build.scoring.lists import match_names, parse_names
+from kina_build.scoring.lists.score import rate_match
+from kina_build.scoring.multiple_choice import score_items
 from kina_build.scoring.questions import Question, chance_level
+from kina_build.scoring.replies import extract_letter, labels
+from kina_build.scoring.reports import Group, macro_average, majority_letter, micro_average, report_model
 from kina_build.scoring.responses import Response, read_responses, sift_responses
-from kina_build.scoring.triples import TripleRow, rate_official, rate_strict, score_triples
-from kina_build.scoring.universe import match_names, parse_names
-from kina_build.scoring.universe.score import rate_match
+from kina_build.scoring.triples.score import TripleRow, rate_official, rate_strict, score_triples
 from tests.conftest import fault_cases
 
 Check = Callable[[dict[str, Any], dict[str, Any], Path], None]

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import Result
 
 from kina_build.errors import InputError
-from kina_build.scoring.universe.stages import (
+from kina_build.scoring.lists.stages import (
     CONDITIONS,
     ConditionScore,
     compare_conditions,

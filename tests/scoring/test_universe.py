@@ -15,11 +15,11 @@ from typer.testing import Result
 
 from kina_build.chat import ChatReply
 from kina_build.errors import RowErrors
-from kina_build.scoring.universe import ListReply, Seed, match_names, match_replies, parse_names, sum_up
-from kina_build.scoring.universe.judge import apply_judge, ask_judge, read_verdict
-from kina_build.scoring.universe.normalise import safe_tiers, tier_one
-from kina_build.scoring.universe.parse import conjunction
-from kina_build.scoring.universe.score import rate_match, read_seeds
+from kina_build.scoring.lists import ListReply, Seed, match_names, match_replies, parse_names, sum_up
+from kina_build.scoring.lists.marking import apply_judge, ask_judge, read_verdict
+from kina_build.scoring.lists.normalise import safe_tiers, tier_one
+from kina_build.scoring.lists.parse import conjunction
+from kina_build.scoring.lists.score import rate_match, read_seeds
 from tests.servers import said, scripted
 
 

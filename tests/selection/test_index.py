@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from kina_build.config import SelectionRules
 from kina_build.errors import Refusal
-from kina_build.selection.choose import choose
-from kina_build.selection.greedy import pick_greedily
-from kina_build.selection.index import StandingGains, list_scores
 from kina_build.selection.inputs import Inputs
-from kina_build.selection.passes import sum_gains
 from kina_build.selection.posing import split
-from kina_build.selection.problem import Problem
+from kina_build.selection.solver.choose import choose
+from kina_build.selection.solver.gains import StandingGains, list_scores
+from kina_build.selection.solver.greedy import pick_greedily
+from kina_build.selection.solver.kernels import sum_gains
+from kina_build.selection.solver.problem import Problem
 from kina_build.support.matrix import build_matrix
 from tests.selection.worlds import matrix_of, worlds
 

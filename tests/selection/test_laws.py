@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from kina_build.config import SelectionRules
 from kina_build.errors import Refusal
-from kina_build.selection.bounds import bound_at, bound_online, tighten
-from kina_build.selection.choose import choose
 from kina_build.selection.domains import select
-from kina_build.selection.greedy import pick_greedily
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.posing import split
-from kina_build.selection.problem import Problem
-from kina_build.selection.verify import verify
+from kina_build.selection.solver.bounds import bound_at, bound_online, tighten
+from kina_build.selection.solver.choose import choose
+from kina_build.selection.solver.greedy import pick_greedily
+from kina_build.selection.solver.problem import Problem
+from kina_build.selection.verifier.verify import verify
 from kina_build.support.matrix import build_matrix
 from tests.selection.worlds import best_sets, naive_greedy, worlds
 

@@ -12,21 +12,19 @@ from hypothesis import strategies as st
 
 from kina_build.config import SelectionRules
 from kina_build.errors import Refusal, UsageError
-from kina_build.selection.bounds import bound_online, tighten
 from kina_build.selection.budget import apportion, make_budget, share_by_gain
-from kina_build.selection.choose import choose
-from kina_build.selection.compare import draw_random
-from kina_build.selection.conflicts import connect
+from kina_build.selection.compare import draw_random, find_gaps
 from kina_build.selection.domains import select
-from kina_build.selection.exact import solve, survivors
-from kina_build.selection.greedy import pick_greedily
-from kina_build.selection.guarantee import guarantee_of
 from kina_build.selection.inputs import Inputs, sort_pairs
 from kina_build.selection.posing import split
-from kina_build.selection.problem import Problem
 from kina_build.selection.records import Quota
-from kina_build.selection.repair import fill
-from kina_build.selection.uncovered import find_gaps
+from kina_build.selection.solver.bounds import bound_online, tighten
+from kina_build.selection.solver.choose import choose, guarantee_of
+from kina_build.selection.solver.conflicts import connect
+from kina_build.selection.solver.exact import solve, survivors
+from kina_build.selection.solver.greedy import pick_greedily
+from kina_build.selection.solver.problem import Problem
+from kina_build.selection.solver.repair import fill
 from kina_build.support.matrix import build_matrix
 from tests.selection.worlds import best_sets, matrix_of, worlds
 

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 
 from kina_build.config import SelectionRules
 from kina_build.errors import Refusal
-from kina_build.selection.choose import choose
 from kina_build.selection.inputs import Inputs, sort_pairs
 from kina_build.selection.posing import split
-from kina_build.selection.problem import Problem
-from kina_build.selection.repair import fill
-from kina_build.selection.shortage import Infeasible
+from kina_build.selection.solver.choose import choose
+from kina_build.selection.solver.problem import Problem
+from kina_build.selection.solver.repair import fill
+from kina_build.selection.solver.shortage import Infeasible
 from kina_build.support.matrix import build_matrix
 from tests.selection.worlds import best_sets, matrix_of, worlds
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from kina_build.errors import InputError, RowErrors
-from kina_build.support.matrix import build_matrix, read_support, write_support
+from kina_build.support.matrix import build_matrix
+from kina_build.support.npz import read_support, write_support
 from kina_build.support.rows import load_support, read_scores, read_weights
 
 

@@ -16,17 +16,19 @@ from kina_build.config import EngineRules, SelectionRules
 from kina_build.engine import open_engine
 from kina_build.errors import InputError, Refusal
 from kina_build.jsonl import dump_document
+from kina_build.selection.compare import find_gaps
 from kina_build.selection.domains import select
-from kina_build.selection.greedy import pick_greedily
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.posing import split
-from kina_build.selection.shards import Shards, Turn
-from kina_build.selection.uncovered import find_gaps
-from kina_build.selection.verify import verify
-from kina_build.support import pieces
-from kina_build.support.matrix import SupportMatrix, build_matrix, write_support
-from kina_build.support.parts import open_support
-from kina_build.support.pieces import PartedLevels
+from kina_build.selection.solver.greedy import pick_greedily
+from kina_build.selection.solver.problem import Room
+from kina_build.selection.solver.shards import Shards
+from kina_build.selection.verifier.verify import verify
+from kina_build.support import levels as level_files
+from kina_build.support.levels import FileLevels
+from kina_build.support.matrix import SupportMatrix, build_matrix
+from kina_build.support.npz import write_support
+from kina_build.support.storage import open_support
 from tests.selection.test_verify import story
 from tests.selection.worlds import worlds
 
@@ -50,7 +52,7 @@ def test_a_selection_does_not_know_where_its_levels_lie(world, random, count: in
     part_of = [random.randrange(count) for _ in inputs.matrix.item_ids]
     with tempfile.TemporaryDirectory() as folder:
         parted = replace(inputs, matrix=write_parts(Path(folder), inputs.matrix, part_of))
-        assert isinstance(parted.matrix.levels, PartedLevels)
+        assert isinstance(parted.matrix.levels, FileLevels)
         outcomes = []
         for one in (inputs, parted):
             try:
@@ -70,7 +72,7 @@ def test_domains_are_cut_from_parts_without_reading_them_whole(tmp_path: Path, i
     parted = replace(inputs, matrix=write_parts(tmp_path, inputs.matrix, [row % 3 for row in range(24)]))
     assert select(parted, improve=improve) == chosen
     assert verify(chosen, parted).holds
-    assert isinstance(split(parted, None)["art"].matrix.levels, PartedLevels)
+    assert isinstance(split(parted, None)["art"].matrix.levels, FileLevels)
 
 
 def test_a_large_pool_is_selected_alike_in_blocks_of_any_size(
@@ -84,7 +86,7 @@ def test_a_large_pool_is_selected_alike_in_blocks_of_any_size(
     strata = {item_id: f"s{row % 7}" for row, item_id in enumerate(ids)}
     whole = Inputs(matrix, strata=strata, exclude=frozenset(ids[:50]), conflicts=(("q00100", "q00200"),))
     wanted = select(whole, 40)
-    monkeypatch.setattr(pieces, "CHUNK_BYTES", 4_096)
+    monkeypatch.setattr(level_files, "CHUNK_BYTES", 4_096)
     parted = replace(whole, matrix=write_parts(tmp_path, matrix, [row // 9_000 for row in range(30_000)]))
     assert len(parted.matrix.levels.pieces) > 50
     assert select(parted, 40) == wanted
@@ -101,14 +103,13 @@ def test_a_shard_that_was_lost_answers_the_same(tmp_path: Path) -> None:
     wanted = pick_greedily(problem).items
     with open_engine(EngineRules(workers=2)) as engine:
         shards = Shards(parted.levels, engine, QUICK)
-        pursuit = shards.begin(
-            problem.weights, problem.centrality, problem.stratum, np.zeros(200, dtype=bool)
-        )
+        room = Room(problem)
+        pursuit = shards.begin(problem, room)
         picks: list[int] = []
         for _ in range(20):
             pursuit._kept = Shards(parted.levels, engine, QUICK)._kept  # all shards built anew
-            turn = Turn(problem.cover(picks), np.array([True]), np.array(picks, dtype=np.int64))
-            picks.append(pursuit.next(turn))
+            picks.append(pursuit.best(problem.cover(picks), room))
+            room.take(picks[-1])
     assert tuple(picks) == wanted
 
 
@@ -143,6 +144,6 @@ def test_levels_on_disk_are_read_like_an_array(tmp_path: Path) -> None:
     assert levels.nbytes == matrix.levels.nbytes
     for rows in (3, slice(2, 7), np.array([8, 0, 3]), [1, 1]):
         assert (levels[rows] == matrix.levels[rows]).all()
-    some = levels.subset(np.array([1, 4, 8]))
+    some = levels.take(np.array([1, 4, 8]))
     assert (some[:] == matrix.levels[[1, 4, 8]]).all()
-    assert (some.subset(np.array([0, 2]))[:] == matrix.levels[[1, 8]]).all()
+    assert (some.take(np.array([0, 2]))[:] == matrix.levels[[1, 8]]).all()

@@ -21,7 +21,7 @@ from kina_build.selection.domains import select
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.reading import read_selection, seal
 from kina_build.selection.records import Quota, Selection
-from kina_build.selection.verify import Expected, verify
+from kina_build.selection.verifier.verify import Expected, verify
 from kina_build.support.matrix import build_matrix
 
 
@@ -197,7 +197,7 @@ def test_a_conflict_with_an_excluded_item_joins_nothing() -> None:
 def test_the_verifier_runs_without_the_selector() -> None:
     parts = "problem posing choose greedy bounds repair improve exact domains conflicts cuts certificate"
     code = (
-        "import sys, kina_build.selection.verify\n"
+        "import sys, kina_build.selection.verifier.verify\n"
         f"print([m for m in {parts.split()!r} if f'kina_build.selection.{{m}}' in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

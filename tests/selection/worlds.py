@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from kina_build.selection.inputs import Inputs, sort_pairs
-from kina_build.selection.problem import Problem
 from kina_build.selection.records import Quota
+from kina_build.selection.solver.problem import Problem
 from kina_build.support.matrix import SupportMatrix, build_matrix
 
 

@@ -20,7 +20,7 @@ from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from kina_build.cli.main import app
-from kina_build.dedup import embedding
+from kina_build.encode import loading
 from tests.dedup.conftest import WordEncoder
 from tests.soak import byhand
 from tests.soak.byhand import Rows, write_rows
@@ -72,7 +72,7 @@ COMMAND = get_command(app)
 
 def invoke(words: Sequence[str], stdin: bytes | None = None) -> Result:
     """Run kina in this process, its encoder one that needs no weights."""
-    words_alone = patch.object(embedding, "load_encoder", lambda *_: WordEncoder())
+    words_alone = patch.object(loading, "load_encoder", lambda *_: WordEncoder())
     # making the commands anew takes longer than most cases
     once = patch.object(testing, "_get_command", lambda _: COMMAND)
     with words_alone, once:

@@ -13,8 +13,8 @@ import numpy as np
 from kina_build.items.model import LETTERS, Item, Option
 from kina_build.items.text import fold_stem
 from kina_build.support.anchors import Anchor
+from kina_build.support.bank.labels import ItemLabel, PairLabel
 from kina_build.support.embedding import item_text
-from kina_build.support.labels import ItemLabel, PairLabel
 
 MEDICINE = ("anatomy", "clinical_knowledge", "college_medicine", "virology")
 """Two of them share 19 questions; the annotators found errors in many of virology's."""

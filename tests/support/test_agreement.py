@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.config import SupportRules
-from kina_build.support.agreement import HALF_STEPS, calibrate_ratings, compare_experts, compare_judges
+from kina_build.support.judge.agreement import HALF_STEPS, calibrate_ratings, compare_experts, compare_judges
 from tests.support.test_ratings import rate
 
 

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.config import SupportRules
-from kina_build.dedup.embedding import embed
+from kina_build.encode.embedding import embed
 from kina_build.errors import InputError, Refusal
 from kina_build.support.anchors import Anchor
-from kina_build.support.bank import bank_weights, nearest
-from kina_build.support.cards import PAIR_FEATURES, lay_cards, pair_features
-from kina_build.support.labels import ItemLabel, PairLabel
-from kina_build.support.reference import support_by_bank
+from kina_build.support.bank.choice import bank_weights, nearest
+from kina_build.support.bank.features import PAIR_FEATURES, lay_cards, pair_features
+from kina_build.support.bank.labels import ItemLabel, PairLabel
+from kina_build.support.bank.reference import support_by_bank
 
 TOPICS = ("inertia force mass", "prism lens light", "current charge volt")
 RULES = SupportRules(bootstraps=20, neighbours=5, bank_alignment=0.5, shortlist_alignment=0.3)

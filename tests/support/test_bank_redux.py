@@ -9,10 +9,11 @@ import pytest
 from scipy.stats import rankdata
 
 from kina_build.config import SupportRules
-from kina_build.dedup.embedding import embed, load_encoder
-from kina_build.support.cards import lay_cards, pair_features, split_domains
-from kina_build.support.fits import fit_calibrators
-from kina_build.support.reference import support_by_bank
+from kina_build.encode.embedding import embed
+from kina_build.encode.loading import load_encoder
+from kina_build.support.bank.calibrators import fit_calibrators
+from kina_build.support.bank.features import lay_cards, pair_features, split_domains
+from kina_build.support.bank.reference import support_by_bank
 from tests.support.redux import Redux, draw_item_labels, draw_pair_labels, essence, read_redux
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.config import SupportRules
-from kina_build.dedup.embedding import embed
+from kina_build.encode.embedding import embed
 from kina_build.errors import UsageError
 from kina_build.support.embedding import item_text, scale_cosines, support_by_embedding
 

@@ -12,7 +12,8 @@ import pytest
 from kina_build.chat import ChatReply, ChatRequest, Meter, ReplyLog, complete
 from kina_build.config import ChatRules, SupportRules
 from kina_build.errors import Refusal
-from kina_build.support.judge import (
+from kina_build.support.judge.agreement import count_calls, refuse_unjudged, support_by_ratings
+from kina_build.support.judge.pairs import (
     Batch,
     choose_pairs,
     estimate_calls,
@@ -21,7 +22,6 @@ from kina_build.support.judge import (
     request_of,
     split_batch,
 )
-from kina_build.support.verdict import count_calls, refuse_unjudged, support_by_ratings
 from tests.conftest import fault_cases
 from tests.servers import (
     CUT,

@@ -7,7 +7,7 @@ import pytest
 
 from kina_build.config import SupportRules
 from kina_build.errors import RowErrors
-from kina_build.support.labels import (
+from kina_build.support.bank.labels import (
     ITEM_COLUMNS,
     PAIR_COLUMNS,
     ItemLabel,

@@ -5,7 +5,7 @@ import pytest
 
 from kina_build.config import SupportRules
 from kina_build.errors import InputError
-from kina_build.support.logistic import fit_calibrator, sigmoid, solve_ridge_logistic
+from kina_build.support.bank.calibrators import fit_calibrator, sigmoid, solve_ridge_logistic
 
 RULES = SupportRules(bootstraps=30)
 

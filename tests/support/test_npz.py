@@ -16,8 +16,9 @@ import pytest
 from kina_build.errors import InputError
 from kina_build.rows.limits import IntakeRules
 from kina_build.rows.npz import look_at, read_arrays
-from kina_build.support.matrix import build_matrix, read_support, write_support
-from kina_build.support.parts import open_support
+from kina_build.support.matrix import build_matrix
+from kina_build.support.npz import read_support, write_support
+from kina_build.support.storage import open_support
 
 Arrays = dict[str, Any]
 

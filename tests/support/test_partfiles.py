@@ -9,23 +9,24 @@ from pathlib import Path
 import pytest
 
 from kina_build.config import DedupRules, SupportRules
-from kina_build.dedup.embedding import embed
+from kina_build.encode.embedding import embed
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.jsonl import write_records
 from kina_build.support.anchors import Anchor
-from kina_build.support.diagnose import describe_parts, describe_support
-from kina_build.support.embedding import support_by_embedding
-from kina_build.support.embeddingparts import (
-    EmbeddingPart,
-    make_embedding_part,
-    make_embedding_part_anew,
+from kina_build.support.diagnose import describe_partitions, describe_support
+from kina_build.support.embedding import (
+    EmbeddingPartition,
+    make_embedding_partition,
+    make_embedding_partition_anew,
     plan_embedding,
+    support_by_embedding,
 )
-from kina_build.support.matrix import SupportMatrix, read_support
-from kina_build.support.partfiles import make_parts, read_parts, work_folder
-from kina_build.support.parts import open_support
-from kina_build.support.poolparts import DealtPool, deal_pool
+from kina_build.support.matrix import SupportMatrix
+from kina_build.support.npz import read_support
+from kina_build.support.partition.files import make_partitions, read_partitions, work_folder
+from kina_build.support.partition.pool import PartitionedPool, partition_pool
+from kina_build.support.storage import open_support
 
 RULES = SupportRules(part_items=3)
 WORDS = ["entropy", "disorder", "heat", "pope", "picasso", "guernica", "torque", "prism"]
@@ -55,10 +56,10 @@ def anchors(make_anchor: Callable[..., Anchor]) -> list[Anchor]:
     ]
 
 
-def deal(items: Iterable[Item], folder: Path, size: int) -> DealtPool:
+def deal(items: Iterable[Item], folder: Path, size: int) -> PartitionedPool:
     pool = folder.parent / "pool.jsonl"
     write_records(pool, items)
-    return deal_pool(pool, folder, size=lambda _: size, sample=10)
+    return partition_pool(pool, folder, size=lambda _: size, sample=10)
 
 
 class Writer:
@@ -73,17 +74,17 @@ class Writer:
     ) -> tuple[int, int]:
         self.made = []
 
-        def make(part: EmbeddingPart) -> None:
+        def make(part: EmbeddingPartition) -> None:
             if len(self.made) == stop_after:
                 raise Power
-            make_embedding_part(part, lambda texts: embed(texts, self.encoder))
+            make_embedding_partition(part, lambda texts: embed(texts, self.encoder))
             self.made.append(part.path.name)
 
-        return make_parts(self.plan(items, rules), make, self.target)
+        return make_partitions(self.plan(items, rules), make, self.target)
 
     def plan(
         self, items: Iterable[Item], rules: SupportRules = RULES, cache: Path | None = None
-    ) -> Iterator[EmbeddingPart]:
+    ) -> Iterator[EmbeddingPartition]:
         dealt = deal(items, work_folder(self.target), rules.part_items)
         return plan_embedding(
             dealt, self.anchors, self.encoder, name="words", encoding=DedupRules(), cache=cache, rules=rules
@@ -111,8 +112,8 @@ def test_a_folder_holds_what_one_file_would(
     assert writer.write(pool) == (4, 4)
     whole = support_by_embedding(pool, anchors, lambda texts: embed(texts, words))
     assert same(open_support(writer.target, memory_mb=4000), whole)
-    assert [len(part.item_ids) for part in read_parts(writer.target)] == [3, 3, 3, 1]
-    assert describe_parts(read_parts(writer.target)) == describe_support(whole)
+    assert [len(part.item_ids) for part in read_partitions(writer.target)] == [3, 3, 3, 1]
+    assert describe_partitions(read_partitions(writer.target)) == describe_support(whole)
     assert not work_folder(writer.target).exists()
 
 
@@ -174,7 +175,7 @@ def test_a_folder_of_something_else_is_left_alone(writer: Writer, pool: list[Ite
 
 def test_a_small_scale_takes_a_byte_a_score(writer: Writer, pool: list[Item]) -> None:
     writer.write(pool, rules=RULES.model_copy(update={"scale": 255}))
-    parts = list(read_parts(writer.target))
+    parts = list(read_partitions(writer.target))
     assert {part.levels.dtype.itemsize for part in parts} == {1}
     assert max(part.levels.max() for part in parts) > 100
 
@@ -189,7 +190,7 @@ def test_a_worker_loads_its_encoder_once(
 ) -> None:
     from functools import lru_cache
 
-    from kina_build.support import embeddingparts
+    from kina_build.support import embedding as embeddingparts
 
     loads: list[str] = []
     monkeypatch.setattr(
@@ -198,9 +199,9 @@ def test_a_worker_loads_its_encoder_once(
     writer.write(pool)
     there = Writer(words, anchors, tmp_path / "there")
     plan = there.plan(pool, cache=tmp_path / "v.sqlite")
-    assert make_parts(plan, make_embedding_part_anew, there.target) == (4, 4)
+    assert make_partitions(plan, make_embedding_partition_anew, there.target) == (4, 4)
     assert loads == ["words"]
-    for one, two in zip(read_parts(writer.target), read_parts(there.target), strict=True):
+    for one, two in zip(read_partitions(writer.target), read_partitions(there.target), strict=True):
         assert same(one, two)
 
 
@@ -221,10 +222,10 @@ def test_workers_are_told_where_files_lie_whatever_folder_they_start_from(
 def test_progress_counts_parts_made(writer: Writer, pool: list[Item], tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
 
-    def make(part: EmbeddingPart) -> None:
-        make_embedding_part(part, lambda texts: embed(texts, writer.encoder))
+    def make(part: EmbeddingPartition) -> None:
+        make_embedding_partition(part, lambda texts: embed(texts, writer.encoder))
 
-    make_parts(
+    make_partitions(
         writer.plan(pool), make, writer.target, on_progress=lambda done, total: seen.append((done, total))
     )
     assert [done for done, _ in seen] == [1, 2, 3, 4]

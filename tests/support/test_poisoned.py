@@ -13,14 +13,14 @@ import pytest
 
 from kina_build.chat import ChatReply, ReplyLog
 from kina_build.config import DedupRules
-from kina_build.dedup.blocks import pairs_in_files
-from kina_build.dedup.embedding import embed, embed_to_files
-from kina_build.dedup.reuse import Reuse
-from kina_build.dedup.vectorcache import TABLE
-from kina_build.dedup.vectorfiles import open_vectors, write_vectors
+from kina_build.dedup.search.blocks import pairs_in_files
+from kina_build.encode.embedding import embed, embed_to_files
+from kina_build.encode.kept import Reuse
+from kina_build.encode.vectorcache import TABLE
+from kina_build.encode.vectorfiles import open_vectors, write_vectors
 from kina_build.errors import KinaError
 from kina_build.support.matrix import build_matrix
-from kina_build.support.partfiles import digest_part, make_parts, work_folder, write_part
+from kina_build.support.partition.files import digest_partition, make_partitions, work_folder, write_partition
 from tests.support.conftest import WordEncoder
 
 TEXTS = [f"text {n} of {n % 5}" for n in range(40)]
@@ -49,18 +49,18 @@ def blocks(folder: Path, reuse: Reuse) -> Result:
 class Job:
     def __init__(self, number: int, folder: Path) -> None:
         self.number, self.path = number, work_folder(folder) / f"part-{number:05}.npz"
-        self.digest = digest_part("shape", [number])
+        self.digest = digest_partition("shape", [number])
 
 
 def make(job: Job) -> None:
     scores = np.array([[job.number, 1, 2], [3, 4, 5]]) / 10
     matrix = build_matrix([f"q{job.number}a", f"q{job.number}b"], ["u", "v", "w"], scores, np.ones(3))
-    write_part(job.path, matrix, job.digest)
+    write_partition(job.path, matrix, job.digest)
 
 
 def parts(folder: Path, reuse: Reuse) -> Result:
     work_folder(folder).mkdir(exist_ok=True)
-    make_parts((Job(number, folder) for number in range(3)), make, folder, reuse=reuse)
+    make_partitions((Job(number, folder) for number in range(3)), make, folder, reuse=reuse)
     return [path.read_bytes() for path in sorted(folder.iterdir())]
 
 

@@ -15,12 +15,12 @@ from kina_build.items.model import Item, Option
 from kina_build.items.pool import read_pool
 from kina_build.jsonl import write_records
 from kina_build.rows.source import STREAM
-from kina_build.support.poolparts import DealtPool, deal_pool, fit_part, read_part_pool
+from kina_build.support.partition.pool import PartitionedPool, fit_partition, partition_pool, read_partition
 
 
-def deal(items: list[Item], folder: Path, size: int, sample: int = 10) -> DealtPool:
+def deal(items: list[Item], folder: Path, size: int, sample: int = 10) -> PartitionedPool:
     write_records(folder / "pool.jsonl", items)
-    return deal_pool(folder / "pool.jsonl", folder / "work", size=lambda _: size, sample=sample)
+    return partition_pool(folder / "pool.jsonl", folder / "work", size=lambda _: size, sample=sample)
 
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=5)
@@ -33,7 +33,7 @@ def test_parts_hold_all_items_in_order(
     options = (Option(key="A", answer="x\u2028y"), Option(key="B", answer="z"))
     items = [Item(item_id=one, question=f"q {one}", options=options, correct_answer="A") for one in ids]
     dealt = deal(items, tmp_path_factory.mktemp("d"), size)
-    parts = [read_part_pool(path) for path in dealt.paths]
+    parts = [read_partition(path) for path in dealt.paths]
     assert [item for part in parts for item in part] == sorted(items, key=lambda item: item.item_id)
     assert all(len(part) == size for part in parts[:-1])
     assert (dealt.count, dealt.firsts) == (len(ids), tuple(part[0].item_id for part in parts))
@@ -62,7 +62,7 @@ def test_faulty_pools_are_refused_as_when_read_whole(tmp_path: Path, rows: str) 
     with pytest.raises(InputError) as whole:
         read_pool(tmp_path / "pool.jsonl")
     with pytest.raises(InputError) as parts:
-        deal_pool(tmp_path / "pool.jsonl", tmp_path / "work", size=lambda _: 5, sample=5)
+        partition_pool(tmp_path / "pool.jsonl", tmp_path / "work", size=lambda _: 5, sample=5)
     assert str(parts.value) == str(whole.value)
     assert not (tmp_path / "work").exists()
 
@@ -71,10 +71,10 @@ def test_an_id_on_two_rows_is_refused(tmp_path: Path, make_item: Callable[..., I
     with pytest.raises(InputError, match="item_id 'q1' stands on more than one row"):
         deal([make_item("q1"), make_item("q2"), make_item("q1")], tmp_path, 5)
     with pytest.raises(InputError, match="no such file"):
-        deal_pool(tmp_path / "none.jsonl", tmp_path / "work", size=lambda _: 5, sample=5)
+        partition_pool(tmp_path / "none.jsonl", tmp_path / "work", size=lambda _: 5, sample=5)
     (tmp_path / "folder" / "pool.jsonl").mkdir(parents=True)
     with pytest.raises(InputError, match=r"pool.jsonl: Is a directory"):
-        deal_pool(tmp_path / "folder" / "pool.jsonl", tmp_path / "work", size=lambda _: 5, sample=5)
+        partition_pool(tmp_path / "folder" / "pool.jsonl", tmp_path / "work", size=lambda _: 5, sample=5)
 
 
 def test_a_pool_can_come_by_a_pipe(
@@ -83,17 +83,17 @@ def test_a_pool_can_come_by_a_pipe(
     write_records(tmp_path / "pool.jsonl", [make_item("q2"), make_item("q1")])
     raw = io.BytesIO((tmp_path / "pool.jsonl").read_bytes())
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(raw))
-    dealt = deal_pool(STREAM, tmp_path / "work", size=lambda _: 1, sample=5)
-    assert [[item.item_id for item in read_part_pool(path)] for path in dealt.paths] == [["q1"], ["q2"]]
+    dealt = partition_pool(STREAM, tmp_path / "work", size=lambda _: 1, sample=5)
+    assert [[item.item_id for item in read_partition(path)] for path in dealt.paths] == [["q1"], ["q2"]]
 
 
 def test_parts_are_as_large_as_memory_allows() -> None:
     fit = {"base_bytes": 100_000_000, "item_bytes": 10_000}
-    assert fit_part(1_000_000, most=5000, memory_mb=4000, **fit) == 5000
+    assert fit_partition(1_000_000, most=5000, memory_mb=4000, **fit) == 5000
     # 400 MB less the program and a million ids leave 200 MB
-    assert fit_part(1_000_000, most=100_000, memory_mb=400, **fit) == 20_000
+    assert fit_partition(1_000_000, most=100_000, memory_mb=400, **fit) == 20_000
     with pytest.raises(Refusal, match="205 MB of memory is too little for 1000000 items") as refused:
-        fit_part(1_000_000, most=100_000, memory_mb=205, **fit)
+        fit_partition(1_000_000, most=100_000, memory_mb=205, **fit)
     assert refused.value.hint == "--memory 210 is the least"
-    assert fit_part(1_000_000, most=100_000, memory_mb=210, **fit) == 1000
-    assert fit_part(10, most=100_000, memory_mb=101, **fit) >= 10
+    assert fit_partition(1_000_000, most=100_000, memory_mb=210, **fit) == 1000
+    assert fit_partition(10, most=100_000, memory_mb=101, **fit) >= 10

@@ -14,12 +14,12 @@ from kina_build.errors import InputError, RowErrors
 from kina_build.items.model import Item
 from kina_build.jsonl import write_records
 from kina_build.support.anchors import Anchor
-from kina_build.support.partfiles import make_parts, work_folder
-from kina_build.support.parts import open_support
-from kina_build.support.poolparts import deal_pool
-from kina_build.support.ratingparts import make_rating_part, plan_ratings
-from kina_build.support.ratings import matrix_of_pairs, read_pair_scores
-from kina_build.support.rowstream import iter_table
+from kina_build.support.judge.ratings import matrix_of_pairs, read_pair_scores
+from kina_build.support.partition.dealing import iter_table
+from kina_build.support.partition.files import make_partitions, work_folder
+from kina_build.support.partition.pool import partition_pool
+from kina_build.support.partition.ratings import make_rating_partition, plan_ratings
+from kina_build.support.storage import open_support
 from kina_build.tables import read_table, write_csv
 
 
@@ -36,8 +36,8 @@ def anchors(make_anchor: Callable[..., Anchor]) -> list[Anchor]:
 def lay(source: Path, pool: list[Item], anchors: list[Anchor]) -> tuple[int, int]:
     target = source.parent / "support"
     write_records(source.parent / "pool.jsonl", pool)
-    dealt = deal_pool(source.parent / "pool.jsonl", work_folder(target), size=lambda _: 2, sample=10)
-    return make_parts(plan_ratings(dealt, anchors, source), make_rating_part, target)
+    dealt = partition_pool(source.parent / "pool.jsonl", work_folder(target), size=lambda _: 2, sample=10)
+    return make_partitions(plan_ratings(dealt, anchors, source), make_rating_partition, target)
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 1000])
@@ -50,7 +50,7 @@ def test_parts_hold_what_one_file_would(
     rows_at_once: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("kina_build.support.dealing.ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr("kina_build.support.partition.dealing.ROWS_AT_ONCE", rows_at_once)
     rows = [
         {"item_id": item, "anchor_id": anchor, "judge": judge, "rating": rating}
         for item, anchor, judge, rating in [

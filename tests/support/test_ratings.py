@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kina_build.errors import RowErrors
-from kina_build.support.ratings import (
+from kina_build.support.judge.ratings import (
     Rating,
     is_quoted,
     matrix_of_pairs,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.chat.objects import find_objects
-from kina_build.support.replies import read_rating, read_ratings_reply
+from kina_build.support.judge.prompts import read_rating, read_ratings_reply
 
 PLAIN = (
     '{"ratings": [{"anchor": 1, "rating": 3, "evidence": "heat"}, '

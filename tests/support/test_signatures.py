@@ -8,7 +8,7 @@ import pytest
 
 from kina_build.chat import ReplyLog, complete
 from kina_build.errors import InputError, Refusal
-from kina_build.support.signatures import (
+from kina_build.support.bank.signatures import (
     Signature,
     answer_type,
     ask_signatures,

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from kina_build.config import DedupRules, EngineRules
-from kina_build.dedup.blocks import BlockPair, Scanned, pairs_in_files
-from kina_build.dedup.scan import Pairs, pairs_above
-from kina_build.dedup.vectorfiles import VectorFiles
+from kina_build.dedup.search.blocks import BlockPair, Scanned, pairs_in_files
+from kina_build.dedup.search.scan import Pairs, pairs_above
+from kina_build.encode.vectorfiles import VectorFiles
 from kina_build.engine import open_engine
 from kina_build.items.model import Item, Option
 from kina_build.items.pool import write_pool

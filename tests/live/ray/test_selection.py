@@ -18,7 +18,7 @@ from kina_build.engine import open_engine
 from kina_build.jsonl import dump_document
 from kina_build.selection.domains import select
 from kina_build.selection.inputs import Inputs
-from kina_build.selection.shards import Pursuit, Shards
+from kina_build.selection.solver.shards import Pursuit, Shards
 from kina_build.support.matrix import build_matrix
 from tests.live.ray.cluster import kill_node, ray_cluster
 from tests.selection.test_shards import write_parts
@@ -65,13 +65,13 @@ def test_a_killed_node_is_replaced_and_does_not_show(
 ) -> None:
     parted = replace(world, matrix=write_parts(tmp_path, world.matrix, [at % 6 for at in range(ITEMS)]))
     asked = {"picks": 0, "passes": 0}
-    pick, price = Pursuit.next, Shards.sum_gains
+    pick, price = Pursuit.best, Shards.sum_gains
 
-    def next_pick(self: Pursuit, turn: Any) -> int:
+    def next_pick(self: Pursuit, cover: Any, room: Any) -> int:
         asked["picks"] += 1
         if asked["picks"] == 20:
             kill_node(cluster)
-        return pick(self, turn)
+        return pick(self, cover, room)
 
     def sum_gains(self: Shards, *given: Any) -> Any:
         asked["passes"] += 1
@@ -79,7 +79,7 @@ def test_a_killed_node_is_replaced_and_does_not_show(
             kill_node(cluster)
         return price(self, *given)
 
-    monkeypatch.setattr(Pursuit, "next", next_pick)
+    monkeypatch.setattr(Pursuit, "best", next_pick)
     monkeypatch.setattr(Shards, "sum_gains", sum_gains)
     for _ in range(2):
         cluster.add_node(num_cpus=1)

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from kina_build.config import DedupRules, EngineRules, SupportRules
-from kina_build.dedup.embedding import load_encoder
+from kina_build.encode.loading import load_encoder
 from kina_build.engine import Engine, open_engine
 from kina_build.items.model import Item, Option
 from kina_build.items.pool import write_pool
 from kina_build.support.anchors import Anchor
-from kina_build.support.embeddingparts import make_embedding_part_anew, plan_embedding
-from kina_build.support.partfiles import make_parts, work_folder
-from kina_build.support.poolparts import deal_pool
-from kina_build.support.ratingparts import make_rating_part, plan_ratings
+from kina_build.support.embedding import make_embedding_partition_anew, plan_embedding
+from kina_build.support.partition.files import make_partitions, work_folder
+from kina_build.support.partition.pool import partition_pool
+from kina_build.support.partition.ratings import make_rating_partition, plan_ratings
 from tests.live.ray.cluster import kill_node
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
@@ -54,7 +54,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def embed_into(target: Path, pool: Path, run: Callable[..., Iterable[object]]) -> dict[str, bytes]:
-    dealt = deal_pool(pool, work_folder(target), size=lambda count: count // PARTS, sample=10)
+    dealt = partition_pool(pool, work_folder(target), size=lambda count: count // PARTS, sample=10)
     encoder = load_encoder("all-MiniLM-L6-v2")
     plan = plan_embedding(
         dealt,
@@ -65,7 +65,7 @@ def embed_into(target: Path, pool: Path, run: Callable[..., Iterable[object]]) -
         cache=target.with_name(f"{target.name}.sqlite"),
         rules=SupportRules(scale=100),
     )
-    assert make_parts(plan, make_embedding_part_anew, target, run=run) == (PARTS, PARTS)
+    assert make_partitions(plan, make_embedding_partition_anew, target, run=run) == (PARTS, PARTS)
     return contents(target)
 
 
@@ -93,8 +93,8 @@ def test_ratings_are_laid_out_by_workers_and_their_errors_come_back_whole(
     rows.write_text("\n".join(["item_id,anchor_id,score", *lines]) + "\n")
 
     def lay(target: Path, run: Callable[..., Iterable[object]]) -> dict[str, bytes]:
-        dealt = deal_pool(pool, work_folder(target), size=lambda count: count // PARTS, sample=10)
-        make_parts(plan_ratings(dealt, ANCHORS, rows), make_rating_part, target, run=run)
+        dealt = partition_pool(pool, work_folder(target), size=lambda count: count // PARTS, sample=10)
+        make_partitions(plan_ratings(dealt, ANCHORS, rows), make_rating_partition, target, run=run)
         return contents(target)
 
     assert lay(tmp_path / "there", engine.map) == lay(tmp_path / "here", map)

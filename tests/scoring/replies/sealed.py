@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from kina_build.scoring.letters import EXTRACTOR_VERSION
+from kina_build.scoring.replies import EXTRACTOR_VERSION
 from tests.scoring.replies import HERE, LetterCase, load, load_lists
 from tests.scoring.test_corpus import list_is_right, read_case
 

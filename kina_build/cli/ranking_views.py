@@ -1,0 +1,108 @@
+"""What kina rank prints for people: rank sets first, false order nowhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kina_build.cli.console import Console
+
+
+def show_leaderboard(report: dict[str, Any], console: Console) -> None:
+    """Print a leaderboard as tables and a few sentences."""
+    level = f"{report['level']:.0%}"
+    models, items = report["models"], report["items"]
+    tiers = len({s["tier"] for s in report["standings"]})
+    console.line(f"{models} models on {items} items: {tiers} tier{'s' if tiers != 1 else ''}")
+    if report["dataset"]:
+        console.line("{name} {version}, content {content_hash}".format(**report["dataset"]))
+    console.table(
+        "",
+        ["tier", f"rank set, {level} all rows", f"{level} this row", "model", "accuracy", "low", "high"],
+        [
+            [
+                s["tier"],
+                _span(s["rank_low_simultaneous"], s["rank_high_simultaneous"]),
+                _span(s["rank_low"], s["rank_high"]),
+                s["model"],
+                s["accuracy"],
+                s["low"],
+                s["high"],
+            ]
+            for s in report["standings"]
+        ],
+    )
+    _show_gaps(report, console)
+    _show_ties(report, console)
+    for model in report["not_ranked"]:
+        shown = "" if model["accuracy"] is None else f" (scores {model['accuracy']:.4f} on those it has)"
+        console.line(f"not ranked: {model['model']}, {model['reason']}{shown}")
+    _show_floors(report, console)
+    _show_stability(report, console)
+    if report["paper"]:
+        console.line("the KINA paper's stability table: thinning, with this share of a bootstrap's variance")
+        console.table(
+            "",
+            ["rate", "items", "top-10 tau", "rank 1 kept", "variance share"],
+            [list(row.values()) for row in report["paper"]],
+        )
+    if report["basis"] == "published":
+        for note in report["notes"]:
+            console.line(f"note: {note}")
+
+
+def _show_gaps(report: dict[str, Any], console: Console) -> None:
+    """Show whose figures rest on less than was asked, and what the missing scores leave open."""
+    gaps = [s for s in report["standings"] if s.get("coverage", 1) < 1]
+    if not gaps:
+        return
+    told = {"wrong": "counts as wrong", "common": "left out for all", "bounds": "counts as wrong"}
+    console.line(f"without a score: {told.get(report.get('missing') or '', 'not counted')}")
+    rows = [
+        [s["model"], s["coverage"], s["accuracy"], s["accuracy_best"],
+         None if s["rank_best_case"] is None else _span(s["rank_best_case"], s["rank_worst_case"])]
+        for s in gaps
+    ]  # fmt: skip
+    console.table("", ["model", "coverage", "accuracy", "at best", "places left open"], rows)
+
+
+def _show_ties(report: dict[str, Any], console: Console) -> None:
+    next_to = [pair for pair in report["pairs"] if pair["p_next_holm"] is not None]
+    if not next_to:
+        return
+    apart = [pair for pair in next_to if pair["p_next_holm"] < 1 - report["level"]]
+    console.line(
+        f"neighbours told apart: {len(apart)} of {len(next_to)} ({next_to[0]['test']}, Holm); "
+        f"least difference these items show: {report['mdd']:.4f}"
+    )
+
+
+def _show_floors(report: dict[str, Any], console: Console) -> None:
+    floors = report["floors"]
+    if floors:
+        console.line(
+            f"floors: chance {floors['chance']:.4f}, always {floors['constant_letter']} "
+            f"{floors['constant_letter_accuracy']:.4f}"
+        )
+        below = [s["model"] for s in report["standings"] if s["low"] <= floors["constant_letter_accuracy"]]
+        if below:
+            console.line(f"not shown to beat the constant letter: {', '.join(below)}")
+    summary = report["item_summary"]
+    if summary and (summary["flag_key"] or summary["undefined"]):
+        console.line(
+            f"items: {summary['flag_key']} with negative discrimination (read their keys again), "
+            f"{summary['undefined']} that all models score alike"
+        )
+
+
+def _show_stability(report: dict[str, Any], console: Console) -> None:
+    found = report["stability"]
+    if found and found["tau"] is not None:
+        halves = "" if found["split_half_tau"] is None else f", between halves {found['split_half_tau']:.3f}"
+        console.line(
+            f"order on other items: Kendall tau {found['tau']:.3f}{halves}; "
+            f"leader kept in {found['leader_kept']:.0%} of resamples"
+        )
+
+
+def _span(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low}-{high}"

@@ -1,0 +1,105 @@
+"""How selections, verdicts and budgets read on a terminal."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kina_build.cli.console import Console
+from kina_build.selection.reading import Figures, figures_of
+
+SHOWN = 10
+"""Rows of a table printed for people before the rest is only counted."""
+
+
+def show_selection(report: dict[str, Any], console: Console) -> None:
+    """Print what `kina select` chose, how good it is, and what it leaves uncovered."""
+    random = report["random"]
+    figures = figures_of(report)
+    console.line(f"objective {figures.objective} with {len(report['item_ids'])} items")
+    _show_bounds(report, figures, console)
+    console.line(
+        f"the online bound {figures.online_bound} alone says at least {figures.online_share} of the optimum"
+    )
+    if report["status"] == "shortfall" and not report["shown"]:
+        console.line("fewer items than asked for, which is not shown to be infeasible")
+    console.line(
+        f"{random['draws']} random sets of the same size: mean {random['mean']:.6g} "
+        f"({random['least']:.6g} to {random['most']:.6g}); the selection gains {random['gain']:+.1%}"
+    )
+    if report["zero_gain_picks"]:
+        console.line(f"{report['zero_gain_picks']} picks gained nothing: the anchors were covered before")
+    for stratum, count in report["shortfall"].items():
+        console.line(f"shortfall: stratum {stratum!r} lacks {count}")
+    if len(report["domains"]) > 1:
+        rows = [[part[key] for key in ("domain", "k", "selected", "objective")] for part in report["domains"]]
+        console.table("domains", ["domain", "k", "selected", "objective"], rows)
+    picks = list(zip(report["item_ids"], report["gains"], strict=True))
+    console.table(_title("picks", picks), ["item_id", "gain"], picks[:SHOWN])
+    gaps = [[g["anchor_id"], g["covered"], g["gap"], ", ".join(g["closers"])] for g in report["uncovered"]]
+    if gaps:
+        columns = ["anchor_id", "covered", "gap", "items with more"]
+        console.table(_title("not fully covered", gaps), columns, gaps[:SHOWN])
+
+
+def _show_bounds(report: dict[str, Any], figures: Figures, console: Console) -> None:
+    """Print what is reached of the optimum, here and in the worst case, and what was rounded."""
+    certificate = report["certificate"]
+    method = certificate["tightest"]["method"]
+    console.line(
+        f"this instance: at least {figures.share} of the optimum ({method}: no set exceeds {figures.bound})"
+    )
+    console.line(f"worst case: {certificate['guarantee']['statement']}")
+    if figures.rounding:
+        console.line(
+            f"rounding: scores and weights are kept as whole numbers, which moves an objective by at most "
+            f"{figures.rounding}; the figures above carry it"
+        )
+
+
+def _title(name: str, rows: list[Any]) -> str:
+    return name if len(rows) <= SHOWN else f"{name} (first {SHOWN} of {len(rows)})"
+
+
+def show_verdict(report: dict[str, Any], console: Console) -> None:
+    """Print whether a selection holds, and its bounds or its faults."""
+    if not report["verified"]:
+        console.line(f"refused: {len(report['faults'])} faults")
+        for fault in report["faults"][:SHOWN]:
+            console.line(f"  {fault}")
+        return
+    figures = figures_of(report)
+    console.line(f"verified: {report['items']} items, objective {figures.objective}")
+    _show_bounds(report, figures, console)
+    named = any(file["said_by"] == "document" for file in report["files"])
+    source = "the files that the document names" if named else "the files that were given"
+    console.line(f"checked against {source}:")
+    for file in report["files"]:
+        console.line(f"  {file['role']}: {', '.join(file['names'])} (content sha256 {file['sha256']})")
+    for name, said in report["as_stated"].items():
+        whose = "as the document says" if said["said_by"] == "document" else "as you state, verified"
+        console.line(f"  {name.replace('_', ' ')}: {said['value']} ({whose})")
+    if "exact" in report:
+        exact = report["exact"]
+        proof = "proven by HiGHS" if exact["proven"] else "best found in the time given, not proven"
+        floored = math.floor(exact["true_ratio"] * 1e6) / 1e6
+        console.line(f"optimum {exact['optimum']:.6g} ({proof}); true ratio {floored:.6f}")
+
+
+def show_budget(report: dict[str, Any], console: Console) -> None:
+    """Print how a total is shared."""
+    console.line(f"{report['total']} items over {len(report['k'])} domains")
+    columns = ["domain", "k", "stratum", "lower", "upper", "eligible"]
+    console.table("budget", columns, [[row[column] for column in columns] for row in report["quotas"]])
+
+
+def show_nothing(report: dict[str, Any], console: Console) -> None:
+    """Print nothing: the error line has said it."""
+
+
+def show_sample(report: dict[str, Any], console: Console) -> None:
+    """Print what was drawn, and that nothing vouches for it."""
+    console.line(f"{len(report['item_ids'])} items drawn with seed {report['seed']}")
+    console.line(report["statement"])
+    columns = ["stratum", "eligible", "selected"]
+    console.table("strata", columns, [[row[column] for column in columns] for row in report["strata"]])

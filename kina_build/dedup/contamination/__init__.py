@@ -1,0 +1,1 @@
+"""Items of a pool that stand in other corpora."""

@@ -1,0 +1,247 @@
+"""Where texts of a pool stand in other texts, letter for letter: an index and a scan.
+
+Source of the runs: Brown et al. 2020 (arXiv 2005.14165), appendix C: 13-grams of an
+evaluation text that appear in another corpus are a trace of contamination; those that many
+texts share are boilerplate and tell nothing. Here windows of letters find the places, and
+what stands there is read and compared.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kina_build.config import DedupRules
+from kina_build.dedup.contamination.letters import (
+    STEP,
+    WIDTH,
+    Hashes,
+    letter_places,
+    letters,
+    window_hashes,
+    windows_of,
+)
+from kina_build.dedup.contamination.stream import Text
+from kina_build.dedup.lexical import Reading
+
+BATCH_LETTERS = 1 << 20
+"""Letters looked through at once."""
+
+SLOTS = (1 << 18, 1 << 26)
+"""Least and most places of the table that says which windows are in no index: one byte each."""
+
+SLOTS_A_WINDOW = 32
+GAP = b"\x00"
+"""Between two texts of a batch: no window of an index holds it."""
+
+Kind = Literal["stem", "option", "passage"]
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One text that is looked for."""
+
+    row: int
+    """Of the item."""
+    kind: Kind
+    letters: bytes
+    windows: int
+    """Windows by which it is looked for; those that many items share are not among them."""
+
+
+@dataclass(frozen=True)
+class Index:
+    """Windows of a pool's texts, and where they come from."""
+
+    units: tuple[Unit, ...]
+    hashes: Hashes
+    """Sorted, each once."""
+    firsts: Places
+    """Where each window's holders begin in `holders` and `offsets`, and the end."""
+    holders: Places
+    offsets: Places
+    """Where in its unit the window stands."""
+    slots: NDArray[np.bool_]
+    unsearchable: dict[str, str]
+    """Items that cannot be looked for, and why."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A unit that stands in a text, whole or in part."""
+
+    unit: Unit
+    text: Text
+    start: int
+    """Characters of the text between which it stands."""
+    end: int
+    share: float
+    """Share of the unit's windows found there."""
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether all of it stands there."""
+        return self.share == 1
+
+
+def build_index(readings: Sequence[Reading], rules: DedupRules = DedupRules()) -> Index:
+    """Index the stems, passages and, where the stem alone would not do, the options of a pool."""
+    named: list[tuple[int, Kind, bytes]] = []
+    parts: list[tuple[Hashes, Places]] = []
+    for row, reading in enumerate(readings):
+        for kind, text in _units(reading, rules):
+            data = letters(text)
+            offsets, hashes = windows_of(data)
+            if len(hashes):
+                named.append((row, kind, data))
+                parts.append((hashes, offsets))
+    hashes = np.concatenate([np.empty(0, np.uint64), *(part[0] for part in parts)])
+    offsets = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
+    holders = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts]).astype(np.int64)
+    order = np.lexsort((offsets, holders, hashes))
+    hashes, holders, offsets = hashes[order], holders[order], offsets[order]
+    _, places, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+    telling = counts[places] < rules.common_limit if len(hashes) else np.empty(0, np.bool_)
+    hashes, holders, offsets = hashes[telling], holders[telling], offsets[telling]
+    windows = np.bincount(holders, minlength=len(named)).tolist()
+    units = [Unit(*unit, count) for unit, count in zip(named, windows, strict=True)]
+    return _index(units, hashes, holders, offsets, readings)
+
+
+def _index(
+    units: list[Unit], hashes: Hashes, holders: Places, offsets: Places, readings: Sequence[Reading]
+) -> Index:
+    unique, firsts = np.unique(hashes, return_index=True)
+    size = min(max(SLOTS[0], 1 << (SLOTS_A_WINDOW * len(unique)).bit_length()), SLOTS[1])
+    slots = np.zeros(size, dtype=np.bool_)
+    slots[_slot(unique, size)] = True
+    found = {units[unit].row for unit in set(holders.tolist())}
+    unsearchable = {
+        reading.item_id: "its stem and its options are too short, or as common as those of many items"
+        for row, reading in enumerate(readings)
+        if row not in found
+    }
+    return Index(tuple(units), unique, np.append(firsts, len(hashes)), holders, offsets, slots, unsearchable)
+
+
+def _units(reading: Reading, rules: DedupRules) -> Iterator[tuple[Kind, str]]:
+    if reading.material:
+        yield "passage", reading.material
+    if reading.told >= rules.trace_words:
+        yield "stem", reading.question
+        if len(letters(reading.question)) >= WIDTH:
+            return
+    for answer in reading.answers:
+        yield "option", answer
+
+
+def _slot(hashes: Hashes, size: int) -> NDArray[np.uint64]:
+    return hashes >> np.uint64(64 - (size.bit_length() - 1))
+
+
+def find_traces(index: Index, texts: Iterable[Text], rules: DedupRules = DedupRules()) -> Iterator[Trace]:
+    """Look a stream of texts through for the units of an index; memory goes with a batch."""
+    least = rules.trace_letters
+    for batch in _batches(texts):
+        yield from _look_through(index, batch, least)
+
+
+def _batches(texts: Iterable[Text]) -> Iterator[list[tuple[Text, bytes]]]:
+    batch: list[tuple[Text, bytes]] = []
+    size = 0
+    for text in texts:
+        data = letters(text.text)
+        batch.append((text, data))
+        size += len(data) + 1
+        if size >= BATCH_LETTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _look_through(index: Index, batch: list[tuple[Text, bytes]], least: int) -> Iterator[Trace]:
+    hashes = window_hashes(GAP.join(data for _, data in batch))
+    places = np.flatnonzero(index.slots[_slot(hashes, len(index.slots))]) if len(hashes) else hashes
+    at = np.searchsorted(index.hashes, hashes[places])
+    known = at < len(index.hashes)
+    places, at = places[known], at[known]
+    same = index.hashes[at] == hashes[places]
+    places, at = places[same].astype(np.int64), at[same]
+    if not len(places):
+        return
+    counts = index.firsts[at + 1] - index.firsts[at]
+    ends = np.cumsum(counts)
+    rows = np.arange(ends[-1]) - np.repeat(ends - counts - index.firsts[at], counts)
+    units, starts = index.holders[rows], np.repeat(places, counts) - index.offsets[rows]
+    firsts = np.concatenate([[0], np.cumsum([len(data) + 1 for _, data in batch])])
+    of_text = np.searchsorted(firsts, np.repeat(places, counts), side="right") - 1
+    order = np.lexsort((starts, units, of_text))
+    bounds = np.flatnonzero(np.diff(of_text[order])) + 1
+    for group in np.split(order, bounds):
+        number = int(of_text[group[0]])
+        hits = _Hits(units[group], starts[group] - firsts[number], np.repeat(at, counts)[group])
+        yield from _traces(index, batch[number], hits, least)
+
+
+@dataclass(frozen=True)
+class _Hits:
+    """Windows found in one text, sorted by (unit, start)."""
+
+    units: Places
+    starts: Places
+    """Where the whole unit would begin."""
+    windows: Places
+
+
+def _traces(index: Index, text: tuple[Text, bytes], hits: _Hits, least: int) -> Iterator[Trace]:
+    changes = (np.diff(hits.units) != 0) | (np.diff(hits.starts) != 0)
+    groups = np.split(np.arange(len(hits.units)), np.flatnonzero(changes) + 1)
+    found: dict[int, tuple[int, float]] = {}
+    covered: set[int] = set()
+    partly: dict[int, list[NDArray[np.int64]]] = defaultdict(list)
+    for group in groups:
+        number, start = int(hits.units[group[0]]), int(hits.starts[group[0]])
+        unit = index.units[number]
+        if start >= 0 and text[1].startswith(unit.letters, start):
+            found.setdefault(number, (start, 1.0))
+            covered.update(hits.windows[group].tolist())
+        else:
+            partly[number].append(group)
+    for number, parts in partly.items():
+        if number not in found:
+            best = _best_part(index.units[number], parts, hits, covered, least)
+            if best is not None:
+                found[number] = best
+    if found:
+        yield from _placed(index, text[0], found)
+
+
+def _best_part(
+    unit: Unit, parts: list[NDArray[np.int64]], hits: _Hits, covered: set[int], least: int
+) -> tuple[int, float] | None:
+    """Return where most of a unit begins, and the share of it that stands in the text, if it is long enough.
+
+    Windows of a text that stands there whole say nothing of others that share them.
+    """
+    own = [[row for row in part.tolist() if int(hits.windows[row]) not in covered] for part in parts]
+    longest = max(own, key=len)
+    if WIDTH + STEP * (len(longest) - 1) < least:
+        return None
+    windows = {int(hits.windows[row]) for rows in own for row in rows}
+    return int(hits.starts[longest[0]]), min(0.9999, round(len(windows) / unit.windows, 4))
+
+
+def _placed(index: Index, text: Text, found: dict[int, tuple[int, float]]) -> Iterator[Trace]:
+    places = letter_places(text.text)
+    for number, (start, share) in sorted(found.items()):
+        unit = index.units[number]
+        first, last = max(0, start), min(len(places), start + len(unit.letters)) - 1
+        if first <= last:
+            yield Trace(unit, text, int(places[first]), int(places[last]) + 1, share)

@@ -1,0 +1,101 @@
+"""What `kina dedup` and `kina contamination` take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from kina_build.errors import UsageError
+from kina_build.options import Role, engine, memory, option, pool, setting
+
+if TYPE_CHECKING:
+    from kina_build.config import DedupRules
+
+_ENCODER = (
+    "all-MiniLM-L6-v2 (English, installed), use-multilingual-v3, a model's folder or hub name. "
+    "Default: dedup.encoder of the settings."
+)
+_THRESHOLD = "Cosine from which items are compared; default .80."
+_NEAR = "Compare by an encoder too, or by letters only."
+_CACHE = "File of kept vectors; default: in your cache folder."
+_NO_CACHE = "Keep no vectors and read none."
+_UNKNOWN = "Share of tokens the encoder may not know."
+
+
+@dataclass(frozen=True, kw_only=True)
+class DedupOptions:
+    """Options of `kina dedup`."""
+
+    pool: Path = pool()
+    output: Path = option(Path("duplicates.json"), "-o", help="Where to write the result.", role=Role.output)
+    page: Path | None = option(None, help="Write the clusters as an HTML page.", role=Role.output)
+    encoder: str | None = setting("dedup.encoder", help=_ENCODER)
+    threshold: float | None = setting("dedup.threshold", help=_THRESHOLD, min=0.01, max=1)
+    labels: Path | None = option(
+        None,
+        help="Labelled pairs (item_id, other_id, duplicate): choose the largest threshold with a recall "
+        "of .95 on them.",
+        role=Role.input,
+    )
+    overrides: Path | None = option(
+        None,
+        help="Decisions of people: rows of decision (keep, drop, wrong_key, same, different), item_id, "
+        "other_id (same, different), letter (the right key), note.",
+        role=Role.input,
+    )
+    strong: str | None = setting(
+        "dedup.strong_action", help="What strong evidence short of equality leads to: review or drop."
+    )
+    rule: str | None = setting(
+        "dedup.rule", help="What decides about a pair: evidence, or cosine alone, as in the KINA paper."
+    )
+    explain: str | None = option(
+        None,
+        help="Print one item's neighbours and decision; write nothing.",
+        role=Role.manner,
+        metavar="ITEM",
+    )
+    near: bool = option(True, "--near/--no-near", help=_NEAR)
+    cache: Path | None = option(None, help=_CACHE, role=Role.kept)
+    no_cache: bool = option(False, help=_NO_CACHE, role=Role.manner)
+    unknown_limit: float | None = setting("dedup.unknown_limit", help=_UNKNOWN, min=0, max=1)
+    engine: Literal["local", "ray"] | None = engine()
+    memory: int | None = memory()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContaminationOptions:
+    """Options of `kina contamination`."""
+
+    pool: Path = pool()
+    against: tuple[Path, ...] = option(
+        help="Another corpus: any file or folder of questions, rows or text (JSON, Parquet, CSV, HTML, "
+        "Markdown, plain text; also .gz, .zst); repeatable.",
+        role=Role.input,
+    )
+    output: Path = option(
+        Path("contamination.json"), "-o", help="Where to write the result.", role=Role.output
+    )
+    encoder: str | None = setting("dedup.encoder", help=_ENCODER)
+    threshold: float | None = setting("dedup.threshold", help=_THRESHOLD, min=0.01, max=1)
+    near: bool = option(True, "--near/--no-near", help=_NEAR)
+    cache: Path | None = option(None, help=_CACHE, role=Role.kept)
+    no_cache: bool = option(False, help=_NO_CACHE, role=Role.manner)
+    unknown_limit: float | None = setting("dedup.unknown_limit", help=_UNKNOWN, min=0, max=1)
+    memory: int | None = memory()
+
+
+def shaping(options: DedupOptions | ContaminationOptions, rules: DedupRules) -> dict[str, Any]:
+    """Return what shapes a result beside the options: the settings, and the text that is encoded.
+
+    Raises:
+        UsageError: the rule of the paper without an encoder.
+    """
+    from kina_build.encode.texts import TEXT_FORM
+
+    if rules.rule == "cosine" and not options.near and isinstance(options, DedupOptions):
+        raise UsageError("--rule cosine needs an encoder", hint="leave --no-near out")
+    form = {"text_form": TEXT_FORM} if options.near else {}
+    page = {"page": options.page is not None} if isinstance(options, DedupOptions) else {}
+    return {"dedup": rules.shaping, **form, **page}

@@ -1,0 +1,1 @@
+"""Close vectors and equal letters: which pairs are worth comparing, found at scale."""

@@ -1,0 +1,130 @@
+"""Where the vectors of a pool lie and are compared: in memory, in files, on Ray; how much memory is left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from kina_build.config import DedupRules, EngineRules
+from kina_build.dedup.search.blocks import bytes_a_row, pairs_in_files, rows_a_block
+from kina_build.dedup.search.scan import Pairs, pairs_above
+from kina_build.encode.kept import Reuse
+from kina_build.encode.vectorfiles import VectorFiles, VectorSet
+from kina_build.engine import open_engine
+from kina_build.errors import ConfigError
+from kina_build.rows.source import STREAM
+
+Scan = Callable[..., Pairs]
+"""Finds close pairs: (vectors, threshold, rules, on_progress) as `scan.pairs_above` takes them."""
+
+WORKER_BYTES = 250_000_000
+"""What a Ray worker takes before it has read a row (measured)."""
+
+
+def work_folder(output: Path) -> Path:
+    """Return the folder beside an output in which a large run keeps what it can go on from."""
+    beside = Path("dedup.work") if output == STREAM else output.with_name(f"{output.name}.work")
+    return beside.absolute()  # workers of another machine stand in another folder
+
+
+@dataclass(frozen=True)
+class Place:
+    """The engine's settings, and the folder for what does not fit in memory."""
+
+    engine: EngineRules
+    folder: Path
+    reuse: Reuse = field(default_factory=Reuse)
+
+    def room(self, items: int, dimension: int, rules: DedupRules) -> int:
+        """Return how many bytes vectors may take here: none where Ray has parts to share out.
+
+        Raises:
+            ConfigError: not even two blocks fit; said now, and not after hours of encoding.
+        """
+        spread = self.engine.kind == "ray" and items > rules.block_rows
+        room = 0 if spread else spare_bytes(self.engine)
+        if items * bytes_a_row(dimension, rules) > room:
+            workers = self.engine.workers or os.cpu_count() or 1
+            rows_a_block(dimension, part_bytes(self.engine, workers), rules)
+        return room
+
+    def note(self, vectors: VectorSet | None) -> str:
+        """Say where the vectors are, when that is not what one might think."""
+        if isinstance(vectors, VectorFiles):
+            return f"{len(vectors)} vectors are compared from files in {self.folder.name}"
+        if self.engine.kind == "ray":
+            return "the pool is one block (dedup.block_rows): compared in this process, not on Ray"
+        return ""
+
+    def by_faiss(self, vectors: VectorSet | None, rules: DedupRules) -> bool:
+        """Tell whether FAISS finds the close pairs.
+
+        Raises:
+            ConfigError: it was asked for, but the vectors are not in memory.
+        """
+        if vectors is None or rules.search == "exact":
+            return False
+        if not isinstance(vectors, VectorFiles):
+            return rules.search == "faiss" or len(vectors) <= rules.faiss_up_to
+        if rules.search == "faiss":
+            raise ConfigError(
+                "the vectors do not fit in memory, and FAISS holds them all",
+                hint='raise --memory, or set dedup.search = "auto"',
+            )
+        return False
+
+    @contextmanager
+    def scanning(self, vectors: VectorSet | None, rules: DedupRules) -> Iterator[Scan]:
+        """Open the engine and give the function that finds close pairs on it."""
+        if self.by_faiss(vectors, rules):
+            from kina_build.dedup.search.faiss import flat_pairs
+
+            yield flat_pairs
+        elif isinstance(vectors, VectorFiles):
+            with open_engine(self.engine) as engine:
+                memory = part_bytes(self.engine, engine.workers)
+                scan = partial(pairs_in_files, folder=self.folder, part_bytes=memory, run=engine.map)
+                yield partial(scan, reuse=self.reuse)
+        else:
+            with open_engine(self.engine.model_copy(update={"kind": "local"})) as engine:
+                yield partial(pairs_above, run=engine.map)
+
+    def clear(self) -> None:
+        """Drop what a stopped run would have gone on from: the work is done."""
+        if self.folder.is_dir():
+            shutil.rmtree(self.folder)
+
+
+def spare_bytes(rules: EngineRules = EngineRules()) -> int:
+    """Return what engine.memory_mb leaves over beside what this process holds already."""
+    return rules.memory_mb * 10**6 - resident_bytes()
+
+
+def part_bytes(rules: EngineRules, workers: int) -> int:
+    """Return what one part of the work may take: threads share this process, Ray workers have their own.
+
+    Args:
+        rules: memory of a process, and the kind of engine.
+        workers: parts that run side by side.
+    """
+    if rules.kind == "ray":
+        return rules.memory_mb * 10**6 - WORKER_BYTES
+    return spare_bytes(rules) // workers
+
+
+def resident_bytes() -> int:
+    """Return the memory that this process holds now; where the system does not say, its most so far."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        import resource
+
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most if sys.platform == "darwin" else 1024 * most

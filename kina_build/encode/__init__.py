@@ -1,0 +1,5 @@
+"""Texts to unit vectors: encoders by name, and vectors that are kept."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

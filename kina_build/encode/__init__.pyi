@@ -1,0 +1,11 @@
+from .embedding import check_known as check_known
+from .embedding import embed as embed
+from .embedding import embed_to_files as embed_to_files
+from .encoders import Encoder as Encoder
+from .kept import Reuse as Reuse
+from .loading import load_encoder as load_encoder
+from .texts import item_text as item_text
+from .vectorcache import default_cache as default_cache
+from .vectorfiles import VectorFiles as VectorFiles
+from .vectorfiles import VectorSet as VectorSet
+from .vectorfiles import open_vectors as open_vectors

@@ -1,0 +1,12 @@
+from .answers import AnswerMatrix as AnswerMatrix
+from .answers import build_matrix as build_matrix
+from .checking.lint import check as check
+from .findings import Findings as Findings
+from .importing.files import Layout as Layout
+from .model import Item as Item
+from .model import Option as Option
+from .pool import Pool as Pool
+from .pool import read_pool as read_pool
+from .questions import read_questions as read_questions
+from .triage import convene_panel as convene_panel
+from .triage import triage_keys as triage_keys

@@ -1,0 +1,1 @@
+"""Check: the rules that items are held to, by theme, and the run over a pool."""

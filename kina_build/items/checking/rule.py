@@ -1,0 +1,113 @@
+"""A rule of `kina check`: what it means, how grave it is, and an example on either side of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field as field_
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kina_build.items.model import LETTERS, Item, Option
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A few items in a line: what a rule's example differs in from a sound question."""
+
+    question: str = "Which gas do plants give off in daylight?"
+    options: str = "oxygen|argon|neon|xenon"
+    """Texts, parted by "|"."""
+    keys: str = "A"
+    """Right option of each item: as many items as letters."""
+    labels: str = LETTERS
+    """Keys of the options, in order."""
+    alike: bool = True
+    """Several items ask one question; otherwise each has a number of its own."""
+    one_id: bool = False
+    explanation: str | None = None
+    each: str | None = None
+    """Explanation of each option."""
+    source: str | None = None
+    discipline: str = ""
+
+    def items(self) -> list[Item]:
+        """Return the items."""
+        texts = self.options.split("|")
+        options = tuple(
+            Option(key=key, answer=text, explanation=self.each)
+            for key, text in zip(self.labels, texts, strict=False)
+        )
+        return [
+            Item(
+                item_id="q" if self.one_id else f"q{n}",
+                discipline=self.discipline,
+                question=self.question if self.alike else f"Plate {n}. {self.question}",
+                options=options,
+                correct_answer=key,
+                explanation=self.explanation,
+                question_source=self.source,
+            )
+            for n, key in enumerate(self.keys)
+        ]
+
+    def __str__(self) -> str:
+        """Return what the sketch differs in from a sound question."""
+        usual = Sketch()
+        question = "" if self.question == usual.question else self.question.strip() or '""'
+        options = "" if self.options == usual.options else self.options.replace("|", " / ")
+        parts = [question, options]
+        if len(self.keys) > 1 or self.keys != usual.keys:
+            wordings = "" if self.alike else ", questions differ"
+            parts.append(f"{len(self.keys)} items, keys {self.keys[:8]}{wordings}")
+        if self.labels != LETTERS:
+            parts.append(f"options {self.labels}")
+        parts += [f"explanation: {self.explanation}"] if self.explanation else []
+        parts += [f"each option: {self.each}"] if self.each else []
+        parts += [f"source: {self.source}"] if self.source else []
+        return " — ".join(" ".join(part.split()) for part in parts if part) or "a sound question"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule's meaning, its severity by profile (None: not looked for), and its examples."""
+
+    meaning: str
+    kina: Severity | None
+    generic: Severity | None
+    fires: Sketch
+    spares: Sketch
+
+
+Severity = Literal["error", "warning", "info"]
+ProfileName = Literal["kina", "generic"]
+
+POOL = "*"
+"""The item_id of findings about the pool as a whole."""
+
+
+class Finding(BaseModel):
+    """One thing that is wrong, or may be, with an item or with the pool."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    item_id: str
+    """The item; "*" for the pool."""
+    rule: str
+    severity: Severity
+    """error: a gate, `kina check` leaves with 1; warning: look at it; info: good to know."""
+    field: str
+    """Where: question, options.B, correct_answer, pool, ..."""
+    message: str
+    evidence: dict[str, Any] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A finding before its severity is known: that depends on the profile."""
+
+    rule: str
+    field: str
+    message: str
+    evidence: Mapping[str, Any] = field_(default_factory=dict)

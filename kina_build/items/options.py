@@ -1,0 +1,50 @@
+"""What the commands of questions take: import and check."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass
+from pathlib import Path
+from typing import Literal
+
+from kina_build.options import Role, argument, option, pool
+
+Format = Literal["auto", "jsonl", "json", "csv", "tsv", "parquet", "arrow", "xlsx", "quiz"]
+KeyWord = Literal["auto", "letter", "text", "index0", "index1"]
+Profile = Literal["generic", "kina", "release"]
+
+MAP_HELP = (
+    "Read an item field from a column or a dotted path; 'options=A,B,C,D' takes several, 'verdict=' none. "
+    "A file's name: one such line a line."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportOptions:
+    """Options of `kina import`."""
+
+    files: tuple[Path, ...] = argument("Question files, dataset folders.", metavar="FILE...")
+    output: Path = option(MISSING, "-o", help="The pool to write; '-' for stdout.", role=Role.output)
+    format_: Format = option("auto", help="Of the files; auto looks at them.")
+    encoding: str | None = option(None, help="Of files that are not UTF-8.")
+    delimiter: str | None = option(None, help="Of CSV files; '\\t' for tab.")
+    map_: tuple[str, ...] = option((), help=MAP_HELP, metavar="KEY=COLUMN")
+    set_: tuple[str, ...] = option((), help="Give every row one value: --set field=law.", metavar="KEY=VALUE")
+    name_as: str | None = option(None, help="Item field that takes the file's name.", metavar="KEY")
+    cut_prefix: str = option("", help="Cut this off the file's name.")
+    prefix_ids: bool = option(False, help="Ids become FILE:ID.")
+    key_form: KeyWord = option("auto", help="How answer keys are written.")
+    keep_going: bool = option(False, help="Write the good rows anyway.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """Options of `kina check`."""
+
+    pool: Path = pool()
+    profile: Profile = option(
+        "generic", help="Which rules count, how much; release adds the gates of `kina export`."
+    )
+    rule: tuple[str, ...] = option((), help="Look at these rules only.")
+    not_: tuple[str, ...] = option((), help="Leave a rule out.", metavar="RULE")
+    output: Path | None = option(None, "-o", help="Write the findings as JSON Lines.", role=Role.output)
+    keep: Path | None = option(None, help="Write the items without errors as a pool.", role=Role.output)

@@ -1,0 +1,243 @@
+"""Write a release: data files, what follows from rows and manifest, and private answers beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from kina_build.errors import InputError
+from kina_build.items.model import Item
+from kina_build.jsonl import describe, dump_document, write_document, write_records, write_text, writing
+from kina_build.manifest import digest
+from kina_build.release import standalone
+from kina_build.release.build import Release
+from kina_build.release.files.card import harness_files, write_card
+from kina_build.release.files.croissant import describe_release
+from kina_build.release.folder import files, write_sums, writing_folder
+from kina_build.release.plan import Past
+from kina_build.release.proof.evidence import NOTHING, Naming, Sources, write_evidence
+from kina_build.release.proof.instance import settle_thresholds
+from kina_build.release.record import ReleaseRecord
+from kina_build.release.rows import Row, columns, take_answer, to_item, to_kina, to_row
+from kina_build.release.splits import CARD, CHANGES, CROISSANT, RECORD, kina_file, parquet_file, rows_file
+from kina_build.release.versions import row_map
+from kina_build.rows.columns import check_rows, reading_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def publish(
+    release: Release,
+    target: Path,
+    past: Past | None = None,
+    sources: Sources = NOTHING,
+    *,
+    overwrite: bool = False,
+) -> ReleaseRecord:
+    """Write a release folder whole, or leave what stood there.
+
+    Args:
+        release: in memory.
+        target: its folder.
+        past: the release before this one.
+        sources: what its figures are derived from.
+        overwrite: replace files of an earlier release that were edited since.
+
+    Returns:
+        The manifest as written, with the figures.
+
+    Raises:
+        UsageError, InputError: as writing_folder.
+        Refusal: the evidence is large, and nobody said how much of it shall travel.
+    """
+    rows = {split: kept for split, kept in release.rows.items() if kept}
+    with writing_folder(target, overwrite=overwrite) as folder:
+        _write_data(folder, release, rows)
+        write_evidence(folder, sources, _naming(release, sources))
+        settle_thresholds(folder, rows, _private(release.record))
+        if past and release.difference:
+            rows_moved = {split: row_map(past.rows.get(split, ()), kept) for split, kept in rows.items()}
+            changes = release.difference.model_dump(mode="json") | {"rows": rows_moved}
+            write_document(folder / CHANGES, {"from": past.record.version, **changes})
+        record = _complete(folder, release.record, rows)
+        for name, text in derived_files(record, rows, folder).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            write_text(folder / name, text)
+        write_sums(folder)
+    return record
+
+
+def publish_answers(release: Release, target: Path) -> None:
+    """Write the answers of the private splits to one file for its owner only, outside the release folder."""
+    write_records(
+        target,
+        (
+            take_answer(to_row(i))
+            for split in release.record.counts
+            if split in _private(release.record)
+            for i in release.items[split]
+        ),
+        private=True,
+    )
+
+
+def derive_figures(folder: Path, rows: Mapping[str, Sequence[Row]], private: set[str]) -> dict[str, object]:
+    """Derive the figures of a release from its rows and evidence.
+
+    Raises:
+        standalone.Unsound: the evidence is not what it has to be.
+    """
+    ids = {split: [{"id": row.id} for row in kept] for split, kept in rows.items()}
+    return standalone.derive(folder, ids, private)
+
+
+def _write_data(folder: Path, release: Release, rows: Mapping[str, Sequence[Row]]) -> None:
+    write_rows(folder, rows, columns([row for kept in rows.values() for row in kept]))
+    for split, kept in rows.items():
+        private = split in _private(release.record)
+        items = [to_item(row) for row in kept] if private else release.items[split]
+        write_kina(folder / kina_file(split), items)
+
+
+def _complete(folder: Path, record: ReleaseRecord, rows: Mapping[str, Sequence[Row]]) -> ReleaseRecord:
+    """Put into a manifest what only the written files tell, and seal it."""
+    written = {file.relative_to(folder).as_posix(): digest(file).sha256 for file in files(folder)}
+    figures = derive_figures(folder, rows, _private(record))
+    return record.model_copy(update={"figures": figures, "files": written}).sealed()
+
+
+def _private(record: ReleaseRecord) -> set[str]:
+    return {split for split, count in record.counts.items() if count.private}
+
+
+def _naming(release: Release, sources: Sources) -> Naming:
+    split_of = {row.id: split for split, kept in release.rows.items() for row in kept}
+    return Naming(sources.salt, split_of, frozenset(_private(release.record)))
+
+
+def data_files(rows: Mapping[str, Sequence[Row]]) -> list[str]:
+    """List the data files of a release, sorted."""
+    kinds = (rows_file, parquet_file, kina_file)
+    return sorted(kind(split) for split, kept in rows.items() if kept for kind in kinds)
+
+
+def derived_files(record: ReleaseRecord, rows: Mapping[str, Sequence[Row]], folder: Path) -> dict[str, str]:
+    """Write the texts of card, Croissant, harness files and manifest.
+
+    Args:
+        record: sealed.
+        rows: as published, by split.
+        folder: where the data files already are.
+
+    Returns:
+        Text by relative name.
+    """
+    names = columns([row for kept in rows.values() for row in kept])
+    croissant = describe_release(record, folder, data_files(rows), names)
+    return {
+        CROISSANT: dump_document(croissant),
+        **harness_files(record),
+        CARD: write_card(record),
+        RECORD: dump_document(record),
+    }
+
+
+ROW_GROUP = 10_000
+"""Rows a parquet row group: small enough for the hub's viewer."""
+
+
+def write_rows(folder: Path, rows: Mapping[str, Sequence[Row]], names: Sequence[str]) -> None:
+    """Write each split as {split}.jsonl and data/{split}.parquet, all with the same columns."""
+    wanted = set(names)
+    for split, kept in rows.items():
+        with writing(folder / rows_file(split)) as out:
+            for row in kept:
+                out.write(row.model_dump_json(include=wanted).encode() + b"\n")
+        write_parquet(folder / parquet_file(split), kept, names)
+
+
+def write_kina(path: Path, items: Iterable[Item]) -> None:
+    """Write items as KINA's own JSON: one list of entries, one a line."""
+    encoder = json.JSONEncoder(ensure_ascii=False)
+    with writing(path) as out:
+        out.write(b"[")
+        for number, item in enumerate(items):
+            entry = encoder.encode(to_kina(item))
+            out.write((",\n" if number else "\n").encode() + entry.encode())
+        out.write(b"\n]\n")
+
+
+def write_parquet(path: Path, rows: Sequence[Row], names: Sequence[str]) -> None:
+    """Write rows as parquet by pyarrow alone, so that every version of datasets reads it.
+
+    Files that datasets writes itself carry its feature descriptions, which older versions
+    cannot parse.
+    """
+    import pyarrow.parquet as pq
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    tables = (
+        to_table({name: [getattr(row, name) for row in rows[start : start + ROW_GROUP]] for name in names})
+        for start in range(0, len(rows), ROW_GROUP)
+    )
+    first = next(tables)
+    with pq.ParquetWriter(path, first.schema) as writer:
+        writer.write_table(first)
+        for table in tables:
+            writer.write_table(table)
+
+
+def read_parquet(path: Path) -> list[Row]:
+    """Read a parquet file of rows.
+
+    Raises:
+        InputError: missing file, or not rows of a release.
+    """
+    import pyarrow.parquet as pq
+
+    with reading_columns(str(path), "Parquet"):
+        file = pq.ParquetFile(path)
+        check_rows(file.metadata.num_rows, str(path))
+        rows = file.read().to_pylist()
+    try:
+        return [Row.model_validate(row) for row in rows]
+    except ValidationError as error:
+        raise InputError(f"{path}: not rows of a release: {describe(error)[0]}") from None
+
+
+def to_table(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
+    """Make a table with one type a column; a column of mixed kinds becomes text.
+
+    Args:
+        columns: values by name; None is null.
+    """
+    import pyarrow as pa
+
+    return pa.table([_array(name, list(values)) for name, values in columns.items()], names=list(columns))
+
+
+def _array(name: str, values: list[Any]) -> pa.Array:
+    import pyarrow as pa
+
+    known = {
+        "choices": pa.list_(pa.string()),
+        "option_explanations": pa.list_(pa.string()),
+        "answer_index": pa.int64(),
+    }
+    if name in known:
+        return pa.array(values, type=known[name])
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {bool} or kinds <= {int} or kinds <= {int, float}:
+        return pa.array(values) if kinds else pa.array(values, type=pa.string())
+    return pa.array([_text(value) for value in values], type=pa.string())
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

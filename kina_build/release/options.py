@@ -1,0 +1,88 @@
+"""What the commands of the release take: each option written once."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass
+from pathlib import Path
+from typing import Literal
+
+from kina_build import options
+from kina_build.options import Role, argument, option
+
+Extent = Literal["full", "released", "none"]
+"""How much evidence travels: of all eligible items, of the released ones, none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions:
+    """Options of `kina export`."""
+
+    pool: Path = options.pool()
+    output: Path = option(MISSING, "-o", help="The release folder.", role=Role.folder)
+    selection: Path | None = option(
+        None, help="Release only what this selection.json chose.", role=Role.input
+    )
+    decisions: Path | None = option(
+        None, help="Release only what reviewers accepted (decisions.jsonl).", role=Role.input
+    )
+    duplicates: Path | None = option(
+        None, help="Leave out copies, keep near-copies in one split (duplicates.json).", role=Role.input
+    )
+    agreement: Path | None = option(
+        None, help="Reviewers' agreement, of `kina review agreement -o`, for the card.", role=Role.input
+    )
+    audit: Path | None = option(
+        None, help="Findings of a random audit (item_id, flawed), for the card.", role=Role.input
+    )
+    previous: Path | None = option(
+        None, help="The release before this one; its splits are kept.", role=Role.input
+    )
+    filter_model: tuple[str, ...] = option(
+        (), help="A model whose wrong answers let items in; the card says so."
+    )
+    name: str = option("benchmark", help="Short name, also of the harness tasks.")
+    title: str = option("", help="Title of the card; default: the name.")
+    release_version: str | None = option(
+        None, help="Default: 1.0.0, or what the changes since --previous ask for."
+    )
+    published: str | None = option(None, help="Date in card and Croissant, YYYY-MM-DD; default: none.")
+    take_down: tuple[str, ...] = option((), help="Withdraw an item for good: ID=reason; repeatable.")
+    private: tuple[str, ...] = option(
+        (), help="Keep the answers of this split (test or dev) out of the folder."
+    )
+    answers: Path | None = option(
+        None, help="File of the private answers; default: OUTPUT.answers.jsonl.", role=Role.manner
+    )
+    license: tuple[str, ...] = option((), help="Licence the card claims; default: those of the rows.")
+    shuffle: bool = option(True, "--shuffle/--keep-letters", help="Draw the order of options, or keep it.")
+    seed: int = options.seed()
+    allow: tuple[str, ...] = option((), help="Let a gate pass: RULE=reason; the card says so; repeatable.")
+    evidence: Extent | None = option(
+        None, help="Support of all eligible items, of the released ones, or none; default: full to 50 MB."
+    )
+    made_from: tuple[Path, ...] = option(
+        (),
+        help="Where the files of the selection lie; default: beside selection.json; repeatable.",
+        role=Role.manner,
+    )
+    creator: tuple[str, ...] = option((), help="Whom card and Croissant tell to cite; repeatable.")
+    url: str | None = option(None, help="Where the release will be published.")
+    dry_run: bool = options.dry_run()
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions:
+    """Options of `kina verify`."""
+
+    release: Path = argument("A release folder, as `kina export` writes it.")
+    answers: Path | None = option(
+        None, help="File of the private answers, to check them too.", role=Role.input
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffOptions:
+    """Options of `kina diff`."""
+
+    old: Path = argument("The earlier release folder.")
+    new: Path = argument("The later release folder.")

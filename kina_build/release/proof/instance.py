@@ -1,0 +1,241 @@
+"""The instance that a release is measured by: the support of its items, and thresholds that bound it.
+
+Any thresholds give a valid bound; a walk along subgradients, in whole numbers, makes the bound of what
+was released low (Held, Wolfe and Crowder 1974).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kina_build.errors import Refusal
+from kina_build.jsonl import write_document, writing
+from kina_build.release import standalone
+from kina_build.release.options import Extent
+from kina_build.release.rows import Row
+from kina_build.release.standalone import Domain
+
+if TYPE_CHECKING:
+    from kina_build.release.proof.evidence import Chosen, Naming
+    from kina_build.selection.inputs import Inputs
+    from kina_build.selection.records import DomainSelection
+
+STEPS = 150
+"""Steps of a walk at most."""
+WORK = 10_000_000
+"""Levels read at most in all steps of a walk."""
+SHRINK = 0.6
+"""Factor on the step where the bound did not fall."""
+
+Whole = NDArray[np.int64]
+
+LEVEL_BYTES = 8
+"""Of one level and its anchor."""
+
+SCORES = 4_000_000
+"""Scores looked at in one go."""
+
+LARGE_BYTES = 50_000_000
+"""Size above which it must be said how much evidence shall travel."""
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The items of the evidence, in the order of their names."""
+
+    at: Whole
+    """Position of each in the support."""
+    names: list[str]
+    domain: list[str]
+
+    def place(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the row of each item."""
+        return {ids[at]: row for row, at in enumerate(self.at.tolist())}
+
+
+def write_instance(folder: Path, chosen: Chosen, naming: Naming, extent: Extent | None) -> None:
+    """Write what was asked, of which items, and their support, in whole numbers.
+
+    Raises:
+        Refusal: it is large, and nobody said how much of it shall travel.
+    """
+    matrix = chosen.inputs.matrix
+    rows = _gather_rows(chosen, naming, full=extent != "released")
+    indptr, indices, data = _sparse(chosen, rows, limit=LARGE_BYTES if extent is None else None)
+    place = rows.place(matrix.item_ids)
+    strata = _labels(chosen.inputs.strata, [matrix.item_ids[at] for at in rows.at.tolist()])
+    document = {
+        "format": standalone.FORMAT,
+        "full": extent != "released",
+        "scale": matrix.scale,
+        "weight_unit": matrix.weight_unit,
+        "anchors": {"ids": list(matrix.anchor_ids), "weights": matrix.weights.tolist()},
+        "items": {
+            "ids": rows.names,
+            "split": [naming.split_of.get(matrix.item_ids[at]) for at in rows.at.tolist()],
+            "stratum": strata,
+            "domain": rows.domain,
+        },
+        "domains": [_domain(one, chosen, place, naming) for one in chosen.document.domains],
+        "selection": {"seal": chosen.document.seal, "inputs": dict(chosen.document.inputs)},
+    }
+    write_document(folder / standalone.INSTANCE, document)
+    with writing(folder / standalone.SUPPORT) as out:
+        np.savez(out, indptr=indptr, indices=indices, data=data)
+
+
+def _gather_rows(chosen: Chosen, naming: Naming, *, full: bool) -> _Rows:
+    """Gather the items that could have been chosen: not excluded, in conflict with no must-include item."""
+    inputs = chosen.inputs
+    names, codes = inputs.domain_codes
+    posed = {one.domain for one in chosen.document.domains}
+    barred = inputs.exclude | (_rivals_of_must(inputs) - inputs.must)
+    found = []
+    for at, item_id in enumerate(inputs.matrix.item_ids):
+        domain = names[codes[at]] if codes[at] >= 0 else None
+        domain = "" if posed == {""} else domain
+        kept = item_id in naming.split_of or (full and item_id not in barred)
+        if kept and domain in posed and domain is not None:
+            found.append((naming.name(item_id), at, domain))
+    found.sort()
+    places = np.array([at for _, at, _ in found], dtype=np.int64)
+    return _Rows(places, [name for name, *_ in found], [domain for *_, domain in found])
+
+
+def _rivals_of_must(inputs: Inputs) -> frozenset[str]:
+    from kina_build.selection.verifier.evidence import rivals_of
+
+    if not inputs.must:
+        return frozenset()
+    rivals = rivals_of(inputs)
+    return frozenset(other for item_id in inputs.must for other in rivals.get(item_id, ()))
+
+
+def _sparse(
+    chosen: Chosen, rows: _Rows, *, limit: int | None
+) -> tuple[Whole, NDArray[np.int32], NDArray[np.int32]]:
+    """Cut the levels above 0 out of the support, item by item."""
+    matrix = chosen.inputs.matrix
+    levels, step = matrix.levels, max(1, SCORES // max(1, len(matrix.anchor_ids)))
+    counts, columns, values, held = [], [], [], 0
+    for start in range(0, len(rows.at), step):
+        part = np.asarray(levels[rows.at[start : start + step]])
+        at, column = np.nonzero(part)
+        counts.append(np.bincount(at, minlength=len(part)))
+        columns.append(column.astype(np.int32))
+        values.append(part[at, column].astype(np.int32))
+        held += len(column)
+        if limit is not None and held * LEVEL_BYTES > limit:
+            raise Refusal(
+                f"the evidence of this release takes more than {limit // 1_000_000} MB",
+                hint="say how much of it shall travel: --evidence full, released or none",
+            )
+    starts = np.concatenate([[0], *counts]).astype(np.int64).cumsum()
+    return (
+        starts,
+        np.concatenate([[], *columns]).astype(np.int32),
+        np.concatenate([[], *values]).astype(np.int32),
+    )
+
+
+def _labels(labels: Mapping[str, str] | None, ids: Sequence[str]) -> list[str]:
+    return [(labels or {}).get(item_id, "") for item_id in ids]
+
+
+def _domain(
+    record: DomainSelection, chosen: Chosen, place: Mapping[str, int], naming: Naming
+) -> dict[str, Any]:
+    """Write what was asked of a domain, with thresholds that bound it."""
+    inputs, anchors = chosen.inputs, chosen.inputs.matrix.anchor_ids
+    quotas = [quota for quota in inputs.quotas if quota.k is None or quota.domain == record.domain]
+    cliques = [[place[one] for one in group if one in place] for group in record.cliques]
+    asked = _cover(chosen, record.item_ids)
+    if record.thresholds:
+        own_levels = record.thresholds.get(record.domain, {})
+        asked = [own_levels.get(name, 0) for name in anchors]
+    own = set(inputs.must)
+    if record.domain:
+        own = {one for one in own if (inputs.domains or {}).get(one) == record.domain}
+    return {
+        "name": record.domain,
+        "k": record.k,
+        "short": record.shortfall > 0 or any(row.shortfall for row in record.strata),
+        "quotas": [[quota.stratum, quota.lower, quota.upper] for quota in quotas],
+        "must": sorted(place[one] for one in own if one in place),
+        "cliques": [sorted(group) for group in cliques if len(group) > 1],
+        "thresholds": {
+            "asked": asked,
+            "released": _cover(chosen, [one for one in record.item_ids if one in naming.split_of]),
+        },
+    }
+
+
+def _cover(chosen: Chosen, ids: Sequence[str]) -> list[int]:
+    """Return the best level of each anchor over some items."""
+    matrix = chosen.inputs.matrix
+    best = np.zeros(len(matrix.anchor_ids), dtype=np.int64)
+    for row in matrix.rows(ids):
+        best = np.maximum(best, matrix.levels[row])
+    cover: list[int] = best.tolist()
+    return cover
+
+
+def lower_bound(domain: Domain, starts: Sequence[Sequence[int]]) -> list[int]:
+    """Find thresholds that bound the sets of the released size well.
+
+    Args:
+        domain: with its items.
+        starts: thresholds to begin with; the result is no worse than the best of them.
+    """
+    size, held = len(domain.released), domain.counts(domain.released)
+    best = min((list(one) for one in starts), key=lambda one: domain.bound(size, one, held))
+    least = domain.bound(size, best, held)
+    goal, here, step = domain.instance.value(domain.released), list(map(float, best)), 1.0
+    for _ in range(min(STEPS, WORK // max(1, len(domain.instance.level)))):
+        tried = _walk(domain, here, least, goal, step)
+        value = domain.bound(size, tried, held)
+        here = list(map(float, tried)) if value < least else list(map(float, best))
+        if value < least:
+            least, best = value, tried
+        else:
+            step *= SHRINK
+        if least <= goal or step < 0.001:
+            break
+    return best
+
+
+def _walk(domain: Domain, here: Sequence[float], least: int, goal: int, step: float) -> list[int]:
+    """Take one Polyak step from thresholds towards a lower bound, and round."""
+    instance = domain.instance
+    at = [round(one) for one in here]
+    prices = instance.prices(domain.rows, at)
+    chosen = domain.dearest(len(domain.released), prices, domain.counts(domain.released))
+    above = Counter(u for row in chosen for u, level in instance.pairs(row) if level > at[u])
+    slope = [weight * (1 - above[u]) for u, weight in enumerate(instance.weights)]
+    length = sum(one * one for one in slope)
+    if not length:
+        return at
+    stride = step * (least - goal) / length
+    return [min(instance.scale, max(0, round(t - stride * s))) for t, s in zip(here, slope, strict=True)]
+
+
+def settle_thresholds(folder: Path, rows: Mapping[str, Sequence[Row]], private: set[str]) -> None:
+    """Put better thresholds for the released size into the evidence of domains of which items fell."""
+    path = folder / standalone.INSTANCE
+    if not path.exists():
+        return
+    ids = {split: [{"id": row.id} for row in kept] for split, kept in rows.items()}
+    instance = standalone.Instance(folder, ids, private)
+    told = standalone.read_json(path)
+    for domain, one in zip(instance.domains, told["domains"], strict=True):
+        starts = [domain.thresholds["asked"], domain.thresholds["released"]]
+        whole = len(domain.released) == domain.asked or not instance.full
+        one["thresholds"]["released"] = starts[0] if whole else lower_bound(domain, starts)
+    write_document(path, told)

@@ -1,0 +1,349 @@
+"""Check a release folder against its own manifest, checksums, copies and gates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kina_build.config import ItemRules
+from kina_build.errors import InputError
+from kina_build.items.model import LETTERS, Item
+from kina_build.jsonl import canonical, read_json, read_records
+from kina_build.manifest import digest
+from kina_build.release.build import count_split
+from kina_build.release.files.croissant import distribution_faults
+from kina_build.release.files.write import data_files, derive_figures, derived_files, read_parquet
+from kina_build.release.folder import files, read_release, sum_faults
+from kina_build.release.gates import Draft, find_faults
+from kina_build.release.plan import Past
+from kina_build.release.proof.evidence import VERIFIER, verifier_digest, verifier_source
+from kina_build.release.record import FORMAT
+from kina_build.release.rows import Row, to_item, to_kina
+from kina_build.release.splits import CHANGES, CROISSANT, RECORD, SUMS, kina_file, natural, parquet_file
+from kina_build.release.standalone import INSTANCE, JUDGED, SUPPORT, Unsound
+from kina_build.release.versions import content_hash, make_canary, parse_version
+
+EVIDENCE = frozenset({INSTANCE, SUPPORT, JUDGED, VERIFIER})
+"""Names that files of evidence may have."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing about a release that is not as it says."""
+
+    check: str
+    message: str
+    item_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was checked, and what was found wanting."""
+
+    checks: tuple[str, ...]
+    """Names of the checks that were made."""
+    faults: tuple[Fault, ...]
+    past: Past
+    """The release as read."""
+
+    def __bool__(self) -> bool:
+        return not self.faults
+
+    def __str__(self) -> str:
+        record = self.past.record
+        state = f"{len(self.faults)} faults" if self.faults else "as it says"
+        told = (f"{fault.check}: {fault.message}" for fault in self.faults)
+        return "\n".join([f"{record.name}, version {record.version}: {state}", *told])
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Return what was found, as plain values."""
+        record = self.past.record
+        return {
+            "version": record.version,
+            "content_hash": record.content_hash,
+            "figures": record.figures,
+            "verifier": verifier_digest(),
+            "items": sum(count.items for count in record.counts.values()),
+            "ok": not self.faults,
+            "checks": list(self.checks),
+            "faults": [
+                {"check": f.check, "message": f.message, "item_ids": list(f.item_ids)} for f in self.faults
+            ],
+            "exemptions": [one.model_dump(mode="json") for one in record.exemptions],
+        }
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A release folder under test."""
+
+    folder: Path
+    past: Past
+    answers: Sequence[Row] | None
+    """Rows of the private splits with their answers, where the file was given."""
+    rules: ItemRules
+
+
+def verify_release(
+    folder: Path | str, answers: Path | str | None = None, rules: ItemRules = ItemRules()
+) -> Verification:
+    """Check a release folder; nothing in it is trusted.
+
+    Args:
+        folder: the release.
+        answers: the file of private answers, if the caller has it.
+        rules: numbers of the gates about questions.
+
+    Raises:
+        InputError: no manifest, or rows that cannot be read at all.
+    """
+    folder = Path(folder)
+    past = read_release(folder)
+    subject = Subject(folder, past, _join(past, Path(answers)) if answers else None, rules)
+    faults: list[Fault] = []
+    for name, check in CHECKS.items():
+        try:
+            faults += [Fault(name, fault.message, fault.item_ids) for fault in check(subject)]
+        except InputError as error:
+            faults.append(Fault(name, error.message))
+    return Verification(tuple(CHECKS), tuple(faults), past)
+
+
+def check_files(subject: Subject) -> Iterator[Fault]:
+    """Compare every file with SHA256SUMS."""
+    yield from (Fault("", line) for line in sum_faults(subject.folder))
+
+
+def check_rows(subject: Subject) -> Iterator[Fault]:
+    """Check each row: key among its options, letter and index agree, no answer where it is private."""
+    for split, rows in subject.past.rows.items():
+        private = subject.past.record.counts[split].private
+        wrong = [row.id for row in rows if not _answer_fits(row, private)]
+        if wrong:
+            told = "an answer stands in the rows" if private else "letter, index and options disagree"
+            yield Fault("", f"{split}: {told}", tuple(wrong))
+    ids = Counter(row.id for rows in subject.past.rows.values() for row in rows)
+    repeated = tuple(sorted((item_id for item_id, count in ids.items() if count > 1), key=natural))
+    if repeated:
+        yield Fault("", "ids stand on more than one row", repeated)
+
+
+def check_identity(subject: Subject) -> Iterator[Fault]:
+    """Recompute content hash and canary from the rows."""
+    record = subject.past.record
+    content = content_hash(row for rows in subject.past.rows.values() for row in rows)
+    if content != record.content_hash:
+        yield Fault("", f"the rows' content hash is {content}, the manifest says {record.content_hash}")
+    canary = make_canary(record.name, parse_version(record.version), record.content_hash)
+    if canary != record.canary:
+        yield Fault("", f"the canary of this name, version and content is {canary}, not {record.canary}")
+    strange = tuple(r.id for rows in subject.past.rows.values() for r in rows if r.canary != record.canary)
+    if strange:
+        yield Fault("", "rows without this version's canary", strange)
+
+
+def check_counts(subject: Subject) -> Iterator[Fault]:
+    """Recount splits, paths, options and letters."""
+    for split, stated in subject.past.record.counts.items():
+        rows = subject.past.rows[split]
+        counted = count_split([to_item(row) for row in rows], stated.private)
+        for name, value in counted.model_dump().items():
+            if value != getattr(stated, name):
+                yield Fault("", f"{split}: {name} is {value}, the manifest says {getattr(stated, name)}")
+    rows = [row for kept in subject.past.rows.values() for row in kept]
+    for field in ("license", "language"):
+        found = Counter(getattr(row, field) for row in rows)
+        told = getattr(subject.past.record, f"{field}s")
+        if found != Counter(told):
+            yield Fault("", f"{field}s are {dict(found)}, the manifest says {told}")
+
+
+def check_copies(subject: Subject) -> Iterator[Fault]:
+    """Compare the parquet files and KINA.json with the JSON Lines."""
+    for split, rows in subject.past.rows.items():
+        if not rows:
+            continue
+        copies = {
+            parquet_file(split): content_hash(read_parquet(subject.folder / parquet_file(split))),
+            kina_file(split): _kina_digest(read_json(subject.folder / kina_file(split))),
+        }
+        stated = {
+            parquet_file(split): content_hash(rows),
+            kina_file(split): _kina_digest([to_kina(to_item(row)) for row in rows]),
+        }
+        yield from (
+            Fault("", f"{name} says something else than {split}.jsonl")
+            for name in copies
+            if copies[name] != stated[name]
+        )
+
+
+def check_format(subject: Subject) -> Iterator[Fault]:
+    """Check that the manifest is of a format that proves itself, and not damaged."""
+    record = subject.past.record
+    if record.format != FORMAT:
+        made = f"made with {record.made_with}, format {record.format}"
+        yield Fault("", f"{made}: its figures cannot be derived from it; export it anew")
+    elif record.seal != record.seal_of():
+        yield Fault("", f"{RECORD} was changed after it was sealed")
+
+
+def check_derived(subject: Subject) -> Iterator[Fault]:
+    """Write card, Croissant, harness files and manifest anew, and compare byte for byte."""
+    from jinja2 import TemplateError
+
+    record, rows = subject.past.record, {s: kept for s, kept in subject.past.rows.items() if kept}
+    if record.format != FORMAT:
+        return
+    try:
+        expected = derived_files(record, rows, subject.folder)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, TemplateError) as error:
+        yield Fault("", f"{RECORD}: what it states is of another shape, no card follows from it ({error!r})")
+        return
+    for name, text in expected.items():
+        if _bytes(subject.folder / name) != text.encode():
+            yield Fault("", f"{name}: not what follows from the manifest and the rows ({record.made_with})")
+    wanted = set(data_files(rows)) | ({CHANGES} if record.earlier else set())
+    wanted |= {name for name in record.files if name in EVIDENCE}
+    for name in sorted(set(record.files) ^ wanted):
+        yield Fault("", f"{name}: no file of such a release, or not in the manifest")
+    yield from _foreign(subject, {*expected, *record.files, SUMS})
+
+
+def _foreign(subject: Subject, named: set[str]) -> Iterator[Fault]:
+    """Find files that are no part of a release, and those that are others than the manifest names."""
+    stated = subject.past.record.files
+    for file in files(subject.folder):
+        name = file.relative_to(subject.folder).as_posix()
+        if name not in named:
+            yield Fault("", f"{name}: is no part of a release")
+        elif name in stated and digest(file).sha256 != stated[name]:
+            yield Fault("", f"{name}: is not the file that the manifest names")
+    if VERIFIER in stated and _bytes(subject.folder / VERIFIER) != verifier_source():
+        yield Fault("", f"{VERIFIER}: is not the verifier of this version; `kina verify` did not use it")
+
+
+def check_figures(subject: Subject) -> Iterator[Fault]:
+    """Derive the figures anew from rows and evidence."""
+    record = subject.past.record
+    private = {split for split, count in record.counts.items() if count.private}
+    try:
+        found = derive_figures(subject.folder, subject.past.rows, private)
+    except Unsound as error:
+        yield Fault("", str(error))
+        return
+    if record.format == FORMAT and not _is_same(found, record.figures):
+        yield Fault(
+            "", f"the figures that the evidence shows are {found}, the manifest says {record.figures}"
+        )
+
+
+def check_croissant(subject: Subject) -> Iterator[Fault]:
+    """Check the Croissant file's digests and addresses."""
+    document = read_json(subject.folder / CROISSANT)
+    distribution = document.get("distribution", []) if isinstance(document, dict) else []
+    if not isinstance(distribution, list) or not all(isinstance(one, dict) for one in distribution):
+        yield Fault("", "the distribution is no list of files")
+        return
+    strange = [one for one in distribution if one.get("contentUrl") not in subject.past.record.files]
+    yield from (Fault("", f"{one.get('contentUrl')}: no data file of the release") for one in strange)
+    known = [one for one in distribution if one not in strange]
+    yield from (Fault("", fault) for fault in distribution_faults(known, subject.folder))
+
+
+def check_answers(subject: Subject) -> Iterator[Fault]:
+    """Compare private answers, where given, with the hash that was published of them."""
+    stated = subject.past.record.answers_hash
+    if subject.answers is not None and stated and content_hash(subject.answers) != stated:
+        yield Fault("", "the answers are not those whose hash was published")
+
+
+def check_gates(subject: Subject) -> Iterator[Fault]:
+    """Run the gates on the rows; those let pass by name at export are not repeated."""
+    record = subject.past.record
+    keyed = {row.id: row for row in subject.answers or ()}
+    splits: dict[str, list[Item]] = {}
+    for split, rows in subject.past.rows.items():
+        full = [keyed.get(row.id, row) for row in rows]
+        splits[split] = [to_item(row) for row in full if row.answer_index is not None]
+    forbidden = {one.item_id: one.reason for one in record.withheld} | record.taken_down
+    passed = {one.rule: set(one.item_ids) for one in record.exemptions}
+    for fault in find_faults(Draft(splits, (), frozenset(), forbidden), subject.rules):
+        fresh = set(fault.item_ids) - passed.get(fault.rule, set())
+        if fault.rule not in passed or (fault.item_ids and fresh):
+            ids = tuple(sorted(fresh, key=natural)) or fault.item_ids
+            yield Fault("", f"{fault.rule}: {fault.message}", ids)
+
+
+CHECKS: Mapping[str, Callable[[Subject], Iterator[Fault]]] = {
+    "files": check_files,
+    "rows": check_rows,
+    "identity": check_identity,
+    "counts": check_counts,
+    "copies": check_copies,
+    "figures": check_figures,
+    "format": check_format,
+    "derived": check_derived,
+    "croissant": check_croissant,
+    "answers": check_answers,
+    "gates": check_gates,
+}
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    return canonical(one) == canonical(other)
+
+
+def _answer_fits(row: Row, private: bool) -> bool:
+    if private:
+        return row.answer is None and row.answer_index is None and not row.explanation
+    index = row.answer_index
+    return index is not None and 0 <= index < len(row.choices) and row.answer == LETTERS[index]
+
+
+def _kina_digest(entries: Any) -> str:
+    """Digest what KINA.json and the rows both say: index, path, question, options, key."""
+    from hashlib import sha256
+
+    from kina_build.jsonl import canonical
+
+    try:
+        said = sorted(canonical(_said_in_kina(entry)) for entry in entries)
+    except (AttributeError, TypeError):  # not the lists and objects that KINA.json is made of
+        return ""
+    return sha256("\n".join(said).encode()).hexdigest()
+
+
+def _said_in_kina(entry: Any) -> list[Any]:
+    options = [[option.get("key"), option.get("answer")] for option in entry.get("options", [])]
+    asked = [entry.get("discipline"), entry.get("question")]
+    return [str(entry.get("index")), *asked, options, entry.get("correct_answer")]
+
+
+def _join(past: Past, answers: Path) -> list[Row]:
+    """Put private answers back into their rows.
+
+    Raises:
+        InputError: an answer for no row, or a row without its answer.
+    """
+    from kina_build.release.rows import Answer, put_back
+
+    given = {one.id: one for one in read_records(answers, Answer)}
+    hidden = [row for split, rows in past.rows.items() if past.record.counts[split].private for row in rows]
+    unknown = sorted(given.keys() - {row.id for row in hidden}, key=natural)
+    missing = [row.id for row in hidden if row.id not in given]
+    if unknown or missing:
+        which = f"no row {unknown[0]!r} in the release" if unknown else f"no answer for {missing[0]!r}"
+        raise InputError(f"{answers}: {which}", hint="give the answers that were written with this release")
+    return [put_back(row, given[row.id]) for row in hidden]

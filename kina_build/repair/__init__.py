@@ -1,0 +1,5 @@
+"""Repair: what models' answers, checks and judges say of doubtful items, and what could be done."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,36 @@
+"""What the commands about doubtful keys and difficulty take."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass
+from pathlib import Path
+
+from kina_build.options import Role, argument, letters_of, option
+
+RESPONSES = "Replies or letters of models; several files."
+POOL = "The items, with their keys."
+RELEASE = "Folder of the release that was asked; without --pool also the items."
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriageOptions:
+    """Options of `kina triage`."""
+
+    responses: tuple[Path, ...] = argument(RESPONSES)
+    pool: Path | None = option(None, help=POOL, role=Role.input)
+    release: Path | None = option(None, help=RELEASE, role=Role.input)
+    letters_of: Path | None = letters_of()
+    output: Path | None = option(None, "-o", help="Write the queue, JSON Lines.", role=Role.output)
+    strong: tuple[str, ...] = option((), help="Count this model's vote; repeatable.", metavar="MODEL")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelOptions:
+    """Options of `kina panel`."""
+
+    responses: tuple[Path, ...] = argument(RESPONSES)
+    model: tuple[str, ...] = option(MISSING, help="A panel model; repeatable.", metavar="NAME[@DATE]")
+    output: Path = option(MISSING, "-o", help="Write the admitted items: a pool.", role=Role.output)
+    pool: Path | None = option(None, help=POOL, role=Role.input)
+    release: Path | None = option(None, help=RELEASE, role=Role.input)
+    letters_of: Path | None = letters_of()

@@ -1,0 +1,12 @@
+from .asking import Answers as Answers
+from .asking import ask as ask
+from .extraction import Reply as Reply
+from .extraction import extract_row as extract_row
+from .lettering import STATED as STATED
+from .marking import Scores as Scores
+from .marking import score as score
+from .prompts import PROMPT_VERSION as PROMPT_VERSION
+from .questions import Question as Question
+from .questions import read_forms as read_forms
+from .questions import read_release as read_release
+from .responses import read_responses as read_responses

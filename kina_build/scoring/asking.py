@@ -1,0 +1,204 @@
+"""Ask a model every question of a release, a pool or a file, and keep its raw replies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from kina_build.chat import ChatReply, Endpoint, Meter, ReplyLog, complete, cost_of, count_statuses
+from kina_build.config import ChatRules, ScoringRules
+from kina_build.errors import UsageError
+from kina_build.items.model import Item
+from kina_build.jsonl import read_records, write_records
+from kina_build.progress import Progress, silent
+from kina_build.scoring.calls import Call, collect_responses, plan_calls, plan_list_calls
+from kina_build.scoring.lists import read_seeds
+from kina_build.scoring.options import RunOptions
+from kina_build.scoring.prompts import LIST_PROMPT_VERSION, PAIR_PROMPT_VERSION, PROMPT_VERSION
+from kina_build.scoring.questions import Question, as_questions, read_items, read_release
+from kina_build.scoring.triples.completion import Pair, collect_pairs, plan_pair_calls, read_prompts
+from kina_build.scoring.triples.linking import NamedRow
+
+AnswerRow = BaseModel | Mapping[str, Any]
+Collect = Callable[[Sequence[Call], Sequence[ChatReply]], Sequence[AnswerRow]]
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """What a run asks, and how its replies become rows."""
+
+    calls: Sequence[Call]
+    collect: Collect
+    prompt_version: str
+    samples: int
+    """Calls a question."""
+    params: Mapping[str, Any]
+    """Sent with each call."""
+
+    @property
+    def items(self) -> int:
+        """Return how many questions are asked."""
+        return len({call.item_id for call in self.calls})
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model replied, one row a call, and what the calls came to."""
+
+    rows: Sequence[AnswerRow]
+    report: Mapping[str, Any]
+    """Calls, statuses, tokens and cost, as `kina run --json` prints them."""
+    reused: int
+    """Replies that the log held already."""
+
+    def write(self, path: Path | str) -> None:
+        """Write the rows as responses.jsonl."""
+        write_records(path, self.rows)
+
+    def __str__(self) -> str:
+        """Say how many calls were answered."""
+        return "{answered} of {calls} calls answered ({items} items)".format(**self.report)
+
+
+def ask(
+    questions: Iterable[Question | Item],
+    model: str,
+    *,
+    endpoint: Endpoint | None = None,
+    log: Path | ReplyLog | None = None,
+    samples: int | None = None,
+    params: Mapping[str, Any] | None = None,
+    shuffle_seed: int | None = None,
+    rules: ScoringRules = ScoringRules(),
+    chat: ChatRules = ChatRules(),
+    on_progress: Progress = silent,
+) -> Answers:
+    """Ask a model multiple-choice questions.
+
+    Args:
+        questions: items of a pool, or questions as read_release gives them.
+        model: name the endpoint knows it by.
+        endpoint: whom to ask; None reads OPENAI_BASE_URL and OPENAI_API_KEY.
+        log: file that keeps each reply as it comes: what it answers is not asked again.
+        samples: replies per question; None: [scoring] samples.
+        params: sent with each call, beside max_tokens and temperature of `rules`.
+        shuffle_seed: show the options of each item in a seeded order of its own.
+        rules: samples, temperature, most tokens.
+        chat: attempts, calls open at once, caps, prices.
+        on_progress: told of calls.
+
+    Raises:
+        InputError: no endpoint, or a log that cannot be read.
+    """
+    asked = call_params(rules) | dict(params or {})
+    count = samples or rules.samples
+    calls = plan_calls(as_questions(questions), model, count, asked, shuffle_seed=shuffle_seed)
+    inquiry = Inquiry(calls, collect_responses, PROMPT_VERSION, count, asked)
+    opened = log if isinstance(log, ReplyLog) else ReplyLog(log)
+    whom = endpoint or Endpoint.from_environment(None)
+    return carry_out(inquiry, model, whom, opened, rules=chat, on_progress=on_progress)
+
+
+def plan_inquiry(options: RunOptions, rules: ScoringRules) -> Inquiry:
+    """Read what is to be asked, and list its calls.
+
+    Args:
+        options: checked; which file is read, for which model.
+        rules: samples, temperature, most tokens, those of the options included.
+
+    Raises:
+        UsageError: a parameter of the call that is not JSON.
+        InputError, RowErrors: files that cannot be read.
+    """
+    params = call_params(rules) | dict(map(_read_param, options.param))
+    if options.pairs is not None:
+        return _plan_pairs(options, options.pairs, params)
+    if options.questions is not None:
+        samples = options.samples or 1
+        seeds = read_seeds(options.questions, with_gold=False)[: options.limit]
+        calls = plan_list_calls(seeds, options.model, samples, params)
+        return Inquiry(calls, collect_responses, LIST_PROMPT_VERSION, samples, params)
+    if options.release is not None:
+        asked = read_release(options.release, options.split, keyed=False)
+    else:
+        asked = read_items(options.items or Path())
+    samples = options.samples or rules.samples
+    shuffle_seed = options.seed if options.shuffle else None
+    calls = plan_calls(asked[: options.limit], options.model, samples, params, shuffle_seed=shuffle_seed)
+    return Inquiry(calls, collect_responses, PROMPT_VERSION, samples, params)
+
+
+def _plan_pairs(options: RunOptions, pairs: Path, params: dict[str, Any]) -> Inquiry:
+    """Plan subjects and relations of LM-KBC; a row of the output stands for one reply."""
+    asked = read_records(pairs, Pair)[: options.limit]
+    calls = plan_pair_calls(
+        asked,
+        options.model,
+        params,
+        examples=read_records(options.examples, NamedRow) if options.examples is not None else (),
+        prompts=read_prompts(options.prompts) if options.prompts is not None else None,
+    )
+    return Inquiry(
+        calls, lambda made, replies: collect_pairs(asked, made, replies), PAIR_PROMPT_VERSION, 1, params
+    )
+
+
+def call_params(rules: ScoringRules) -> dict[str, Any]:
+    """Return what the settings send with each call."""
+    params: dict[str, Any] = {"max_tokens": rules.max_tokens}
+    return params if rules.temperature is None else params | {"temperature": rules.temperature}
+
+
+def _read_param(pair: str) -> tuple[str, Any]:
+    name, _, text = pair.partition("=")
+    try:
+        return name, json.loads(text)
+    except json.JSONDecodeError:
+        raise UsageError(
+            f"--param {pair}: the value is not JSON", hint="for instance --param 'stop=[\"\\n\\n\"]'"
+        ) from None
+
+
+def carry_out(
+    inquiry: Inquiry,
+    model: str,
+    endpoint: Endpoint,
+    log: ReplyLog,
+    *,
+    rules: ChatRules = ChatRules(),
+    on_progress: Progress = silent,
+) -> Answers:
+    """Make the calls of a run that its log does not answer, and collect the rows.
+
+    Raises:
+        InputError: the log cannot be written.
+    """
+    meter = Meter()
+    replies = complete(
+        [call.request for call in inquiry.calls],
+        endpoint,
+        log,
+        rules=rules,
+        meter=meter,
+        on_progress=on_progress,
+    )
+    failed = [reply for reply in replies if not reply.answered]
+    report = {
+        "model": model,
+        "items": inquiry.items,
+        "calls": len(inquiry.calls),
+        "answered": len(inquiry.calls) - len(failed),
+        "failed": len(failed),
+        "statuses": count_statuses(replies),
+        "first_error": failed[0].error if failed else None,
+        "prompt_tokens": sum(reply.prompt_tokens for reply in replies),
+        "completion_tokens": sum(reply.completion_tokens for reply in replies),
+        "cost": cost_of(replies, rules),
+        "torn_log_lines": log.torn,
+    }
+    return Answers(inquiry.collect(inquiry.calls, replies), report, meter.reused)

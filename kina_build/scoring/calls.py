@@ -1,0 +1,103 @@
+"""The calls of a model run, and the rows their replies become."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kina_build.chat import ChatReply, ChatRequest
+from kina_build.scoring.lists import Seed
+from kina_build.scoring.prompts import build_list_prompt, build_prompt, prompt_digest, shuffled_order
+from kina_build.scoring.questions import Question
+from kina_build.scoring.responses import Response
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a run and what it is about."""
+
+    item_id: str
+    order: tuple[int, ...] | None
+    """Order in which the options are shown, where they are shuffled."""
+    prompt_sha: str
+    request: ChatRequest
+
+
+def plan_calls(
+    questions: Sequence[Question],
+    model: str,
+    samples: int,
+    params: dict[str, Any] | None = None,
+    *,
+    shuffle_seed: int | None = None,
+) -> list[Call]:
+    """List the calls of a run: each sample of each question is a call of its own.
+
+    Args:
+        questions: what is asked.
+        model: name the endpoint knows.
+        samples: replies per question; a server seed in `params` is raised by the sample's number.
+        params: sent with each call.
+        shuffle_seed: show options in a seeded order of their own for each item.
+    """
+    return [
+        _plan(question, model, sample, dict(params or {}), shuffle_seed)
+        for question in questions
+        for sample in range(samples)
+    ]
+
+
+def _plan(
+    question: Question, model: str, sample: int, params: dict[str, Any], shuffle_seed: int | None
+) -> Call:
+    order = None if shuffle_seed is None else shuffled_order(question, shuffle_seed)
+    prompt = build_prompt(question, order)
+    if "seed" in params:
+        params["seed"] += sample
+    message = {"role": "user", "content": prompt}
+    request = ChatRequest(model=model, messages=(message,), params=params, sample=sample)
+    return Call(question.item_id, order, prompt_digest(build_prompt(question)), request)
+
+
+def collect_responses(calls: Sequence[Call], replies: Sequence[ChatReply]) -> list[Response]:
+    """Turn the replies of a run into rows, sorted by item and sample."""
+    rows = [_row(call, reply) for call, reply in zip(calls, replies, strict=True)]
+    return sorted(rows, key=lambda row: row.key)
+
+
+def _row(call: Call, reply: ChatReply) -> Response:
+    return Response(
+        item_id=call.item_id,
+        model=call.request.model,
+        sample=call.request.sample,
+        response=reply.text if reply.answered else None,
+        reasoning=reply.reasoning,
+        status=reply.status,
+        prompt_sha=call.prompt_sha,
+        option_order=call.order,
+        prompt_tokens=reply.prompt_tokens,
+        completion_tokens=reply.completion_tokens,
+        error=reply.error,
+    )
+
+
+def plan_list_calls(
+    seeds: Sequence[Seed], model: str, samples: int, params: dict[str, Any] | None = None
+) -> list[Call]:
+    """List the calls that ask enumeration questions.
+
+    Args:
+        seeds: the questions.
+        model: name the endpoint knows.
+        samples: replies per question.
+        params: sent with each call.
+    """
+    calls: list[Call] = []
+    for seed in seeds:
+        prompt = build_list_prompt(seed.question)
+        message = {"role": "user", "content": prompt}
+        for sample in range(samples):
+            request = ChatRequest(model=model, messages=(message,), params=dict(params or {}), sample=sample)
+            calls.append(Call(seed.id, None, prompt_digest(prompt), request))
+    return calls

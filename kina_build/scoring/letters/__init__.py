@@ -1,6 +1,0 @@
-"""Which letter does a reply answer with?"""
-
-from kina_build.scoring.letters.extract import EXTRACTOR_VERSION, Extraction, LetterStatus, extract_letter
-from kina_build.scoring.letters.labels import labels
-
-__all__ = ["EXTRACTOR_VERSION", "Extraction", "LetterStatus", "extract_letter", "labels"]

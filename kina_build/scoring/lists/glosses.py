@@ -1,0 +1,148 @@
+"""What a list entry may name: the whole of it, or what stands before or inside its gloss."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+
+_AROUND = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’«»„*_`~"
+"""Signs that are no part of a name where they stand around it: blanks, quotes, emphasis."""
+
+_BOLD = re.compile(r"\s*(?:\*\*|__)(?P<name>[^*_\n]{1,200})(?:\*\*|__)\s*(?P<gloss>.*)", re.DOTALL)
+_DASHED = re.compile(r"\s+[-–—―−→]+>?\s+|\s*[:：=]\s+|(?<=[^\W\d])：|\s+\.\.\.\s+")
+_BRACKET = re.compile(
+    r"^(?P<name>[^()（）\[\]]*[^()（）\[\]\s])\s*[（(\[](?P<gloss>[^()（）\[\]]*)[)）\]]\.?$"
+)
+_LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{1,500}\)")
+
+LONGEST_ENTRY = 2_000
+"""Characters of an entry that may name something and explain it; a longer one is prose."""
+
+Known = Callable[[str], bool]
+"""Tells whether a text is a name of the question."""
+
+
+def bare(name: str) -> str:
+    """Return a name without blanks, quotes and emphasis around it."""
+    return name.strip(_AROUND)
+
+
+def drop_links(text: str) -> str:
+    """Write the text of Markdown links in their place."""
+    return _LINK.sub(r"\1", text) if "](" in text else text
+
+
+def readings(entry: str) -> Iterator[tuple[str, str]]:
+    """Yield (rule, reading) of an entry, the whole of it first."""
+    whole = bare(entry.replace("**", "").replace("__", ""))
+    yield "whole", whole
+    if len(whole) <= LONGEST_ENTRY:
+        yield from _explained(entry, whole)
+
+
+def _explained(entry: str, whole: str) -> Iterator[tuple[str, str]]:
+    bold = _BOLD.match(entry)
+    if bold:
+        yield "bold", bare(bold["name"]).rstrip(":： ")
+    head = _DASHED.split(whole, maxsplit=1)[0]
+    if head != whole:
+        yield "before gloss", bare(head)
+    for text in dict.fromkeys((whole, head.strip())):
+        bracket = _BRACKET.match(text)
+        if bracket:
+            yield "before bracket", bare(bracket["name"])
+            yield "inside bracket", bare(bracket["gloss"])
+    for text in (whole, head):
+        if text.endswith((".", "。")):
+            yield "without full stop", bare(text.rstrip(".。"))
+    if "," in whole:
+        yield "before comma", bare(whole.partition(",")[0])
+
+
+def resolve(entry: str, known: Known, *, cut: bool = True) -> tuple[str, str]:
+    """Return (rule, name) of the first reading that is a name of the question.
+
+    Args:
+        entry: a line of a list, a cell, or a piece of a sentence.
+        known: tells the names of the question.
+        cut: where no reading is known, take what stands before a dash or colon; else the whole.
+    """
+    listed = list(readings(entry))
+    for rule, reading in listed:
+        if reading and known(reading):
+            return rule, reading
+    by_rule = dict(reversed(listed))
+    name = (by_rule.get("bold") or by_rule.get("before gloss")) if cut else None
+    return "unresolved", name or by_rule["whole"]
+
+
+MORE: dict[str, tuple[str, ...]] = {
+    "en": ("and", "&", "plus", "as well as", "along with"),
+    "es": ("y", "e"),
+    "it": ("e", "ed"),
+    "fr": ("et", "ainsi que"),
+    "de": ("und", "sowie"),
+    "pt": ("e",),
+    "pl": ("i", "oraz"),
+    "ru": ("и", "а также"),
+    "uk": ("і", "й", "та"),
+    "tr": ("ve", "ile"),
+    "zh": ("以及", "和", "与", "與", "及", "、和"),
+    "ja": ("および", "及び", "ならびに", "並びに", "そして", "と"),
+    "ko": ("그리고", "및"),
+    "ar": ("و",),
+    "fa": ("و",),
+    "he": ("ו",),
+    "hi": ("और", "तथा", "एवं"),
+    "sr": ("и", "i"),
+}
+"""Conjunctions of lists by language, beyond CLDR's one."""
+
+UNSPACED = frozenset({"zh", "ja"})
+"""Languages that write no blanks around the word."""
+
+PREFIXED = frozenset({"ar", "he"})
+"""Languages that write it before the last name without a blank."""
+
+
+@cache
+def conjunction(language: str) -> str:
+    """Return the word between the last two members of a list, by CLDR; empty where there is none."""
+    from babel import Locale, UnknownLocaleError
+
+    try:
+        pattern = Locale.parse(language.replace("-", "_")).list_patterns["standard"]["end"]
+    except (UnknownLocaleError, ValueError, KeyError):
+        return ""
+    return str(pattern).replace("{0}", "").replace("{1}", "").strip("،,、， \u00a0\u202f")
+
+
+@cache
+def joins(language: str) -> re.Pattern[str]:
+    """Return a pattern of the conjunctions of a language between two names, blanks included."""
+    code = language.replace("_", "-").split("-")[0].lower() or "en"
+    words = sorted({*MORE.get(code, ()), conjunction(language or "en"), "&"} - {""}, key=len, reverse=True)
+    listed = "|".join(re.escape(word) for word in words)
+    if code in UNSPACED:
+        return re.compile(rf"\s*(?:{listed})\s*")
+    if code in PREFIXED:
+        return re.compile(rf"\s+(?:{listed})\s?(?=\w)")
+    return re.compile(rf"\s+(?:{listed})\s+", re.IGNORECASE)
+
+
+@cache
+def ends(language: str) -> re.Pattern[str]:
+    """Return a pattern of a conjunction that is left at the end of a member: "Euler and"."""
+    words = joins(language).pattern.removeprefix(r"\s*").removeprefix(r"\s+").split(")")[0] + ")"
+    return re.compile(rf"[\s,;、，]+{words}\s*$", re.IGNORECASE)
+
+
+@cache
+def opens(language: str) -> re.Pattern[str]:
+    """Return a pattern of a conjunction that opens the last member: "and Tees"."""
+    code = language.replace("_", "-").split("-")[0].lower() or "en"
+    words = sorted({*MORE.get(code, ()), conjunction(language or "en"), "&"} - {""}, key=len, reverse=True)
+    listed = "|".join(re.escape(word) for word in words)
+    gap = r"\s*" if code in UNSPACED or code in PREFIXED else r"\s+"
+    return re.compile(rf"^\s*(?:{listed}){gap}(?=\S)", re.IGNORECASE)

@@ -1,0 +1,236 @@
+"""Names inside one line or sentence: "The gifts were gold, frankincense and myrrh."."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from kina_build.scoring.lists.blocks import INLINE_MARKS, is_remark
+from kina_build.scoring.lists.glosses import Known, bare, ends, joins, opens
+
+_HARD = "\n;；؛、|"
+_COMMAS = ",，،"
+_OPEN, _CLOSE = "([{（［【「『《〈", ")]}）］】」』》〉"
+_GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d])")
+_SLASHES = re.compile(r"\s+/\s+")
+_AFTER_SENTENCE = re.compile(r"(?<=[.!?。！？])\s*(?=\S)")
+_LEAD_VERB = re.compile(
+    r"\b(?:are|were|is|was|include|includes|included|comprise|namely|called|sont|sind|waren|son|fueron|sono|são|zijn|är|er|są|это|"
+    r"являются|adalah|là|olan|lauten|heißen)\b:?\s+(?:(?:the following|as follows|both)\b:?\s*)?"
+    r"|(?:是|包括|有|为|為)[:：]?|(?<=[\u3040-\u9fff])は[、：]?",
+    re.IGNORECASE,
+)
+_ENDING = re.compile(
+    r"(?:の[一二三四五六七八九十\d]+[つ個人種]?)?(?:です|である|になります|となります|입니다)[。.]?$"
+    r"|[\s,，、]*(?:\betc\b\.?|\band so on\b|\band others\b|\busw\b\.?|и т\.\s?д\.|等等?|など|\.{3,}"
+    r"|…)[。.]?$|(?<!\b[A-Z])[。.！!]+$",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(r"\s*[(（]\s*(?:\d+|all|in total)\b[^()（）]{0,30}[)）]\s*$", re.IGNORECASE)
+_ET_CETERA = re.compile(
+    r"\W*(?:etc|and so on|and others|and more|usw|и т\.\s?д|等等?|など|others)?\W*", re.IGNORECASE
+)
+TAIL = 100
+"""Characters in which an ending is looked for: over a whole reply, runs of blanks would cost their square."""
+
+LONGEST_PAIR = 1_000
+"""Characters of a piece that is searched for a conjunction: two names are not longer."""
+
+WORDS_OF_A_CLAUSE = 5
+"""Words from which a piece that is no name of the question is a clause rather than a name."""
+
+
+def split_inline(text: str, language: str, known: Known) -> list[str] | None:
+    """List the names of a line; None where it is prose that lists nothing.
+
+    Args:
+        text: one line, or several that belong together.
+        language: code, for the conjunctions.
+        known: tells the names of the question, which may hold commas and conjunctions themselves.
+    """
+    text = text.strip()
+    if known(bare(text)):
+        return [text]
+    numbered = _enumerated(text)
+    if numbered is not None:
+        parts = [ends(language).sub("", piece.strip()) for piece in numbered]
+        return [_trimmed(piece, language, known) for piece in parts if piece.strip(" ,;，；、")]
+    text, led = _without_lead(_without_remarks(text), known)
+    pieces = [_trimmed(piece, language, known) for piece in _pieces(text, language, known)]
+    pieces = [piece for piece in pieces if not _ET_CETERA.fullmatch(piece) or known(bare(piece))]
+    pieces = _without_subject(pieces, known)
+    if not led and _is_prose(pieces, known):
+        return None
+    return pieces
+
+
+def _enumerated(text: str) -> list[str] | None:
+    """Cut "1. Gauss 2. Euler" at its marks."""
+    marks = list(INLINE_MARKS.finditer(text))
+    if len(marks) < 2:
+        return None
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    return [text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
+
+
+def _without_remarks(text: str) -> str:
+    """Drop sentences that talk about the list, behind it or before it."""
+    parts = _AFTER_SENTENCE.split(text)
+    if len(parts) < 2:
+        return text
+    kept = [part for place, part in enumerate(parts) if place == 0 or not is_remark(part)]
+    first = kept[0]
+    if len(kept) > 1 and is_remark(first):
+        kept = kept[1:]
+    return " ".join(kept) if len(kept) < len(parts) else text
+
+
+def _without_lead(text: str, known: Known) -> tuple[str, bool]:
+    """Drop "The rivers are:" before a list; tell whether there was such a lead."""
+    place = _colon(text)
+    if place < 0:
+        return text, False
+    before, behind = text[:place], text[place + 1 :]
+    listing = re.search(r"[,;、，；|]|\s(?:and|y|et|und)\s", behind) is not None
+    if known(bare(before)) or not behind.strip():
+        return text, False
+    if listing or known(bare(behind).rstrip(".。")) or len(before.split()) > 1:
+        return behind.strip(), True
+    return text, False
+
+
+def _colon(text: str) -> int:
+    depth = 0
+    for place, sign in enumerate(text):
+        depth += (sign in _OPEN) - (sign in _CLOSE)
+        if (
+            sign in ":："
+            and depth <= 0
+            and not (text[place - 1 : place].isdigit() and text[place + 1 : place + 2].isdigit())
+        ):
+            return place
+    return -1
+
+
+def _pieces(text: str, language: str, known: Known) -> list[str]:
+    hard = [piece for piece in cut(text, _HARD) if piece.strip()]
+    slashed = _SLASHES.split(text)
+    if len(hard) > 1:
+        return _conjoined(hard, language, known)
+    if len(slashed) > 1:
+        return slashed
+    return _conjoined(rejoin(list(cut(text, _COMMAS)), known), language, known)
+
+
+def cut(text: str, delimiters: str) -> Iterator[str]:
+    """Yield the parts between delimiters that stand outside brackets and not inside a number."""
+    inside = [match.span() for match in _GROUPS.finditer(text) if not text[: match.start()].endswith(",")]
+    held = {place for start, end in inside for place in range(start, end) if text[place] == ","}
+    depth = start = 0
+    for place, sign in enumerate(text):
+        if sign in _OPEN:
+            depth += 1
+        elif sign in _CLOSE:
+            depth = max(0, depth - 1)
+        elif sign in delimiters and (depth == 0 or sign == "\n") and place not in held:
+            depth = 0
+            yield text[start:place]
+            start = place + 1
+    yield text[start:]
+
+
+def rejoin(pieces: Sequence[str], known: Known, longest: int = 4) -> list[str]:
+    """Put names that hold commas together again, the longest first."""
+    joined: list[str] = []
+    place = 0
+    while place < len(pieces):
+        for length in range(min(longest, len(pieces) - place), 1, -1):
+            name = ",".join(pieces[place : place + length])
+            if known(bare(name).rstrip(".")) or known(bare(name)):
+                joined.append(name)
+                place += length
+                break
+        else:
+            joined.append(pieces[place])
+            place += 1
+    return joined
+
+
+def _conjoined(pieces: Sequence[str], language: str, known: Known) -> list[str]:
+    """Cut the last piece at its conjunction, and earlier ones where both sides are names of the question."""
+    split: list[str] = []
+    for place, entry in enumerate(pieces):
+        last = place == len(pieces) - 1
+        piece = opens(language).sub("", entry) if place and not known(bare(entry)) else entry
+        split += (
+            _halves(piece, language, known, bold=last) if not known(bare(piece).rstrip(".。")) else [piece]
+        )
+    return split
+
+
+def _halves(piece: str, language: str, known: Known, *, bold: bool) -> list[str]:
+    if len(piece) > LONGEST_PAIR:
+        return [piece]
+    for match in joins(language).finditer(piece):
+        before, behind = piece[: match.start()], piece[match.end() :]
+        if _named(before, known) and _named(behind, known):
+            return [before, behind]
+    if not bold:
+        return [piece]
+    parts = [part for part in joins(language).split(piece) if part.strip()]
+    short = all(len(part.split()) < WORDS_OF_A_CLAUSE or _LEAD_VERB.search(part) for part in parts)
+    return parts if len(parts) > 1 and short and not _one_is_tiny(parts, language) else [piece]
+
+
+def _one_is_tiny(parts: Sequence[str], language: str) -> bool:
+    """Tell whether a part is too short to be cut from an unspaced name: 和 stands inside names too."""
+    return language[:2] in ("zh", "ja") and any(len(part.strip()) < 2 for part in parts) and len(parts) > 2
+
+
+def _named(text: str, known: Known) -> bool:
+    plain = _without_tail(_ENDING, bare(text))
+    return known(bare(plain)) or any(known(bare(plain[m.end() :])) for m in _LEAD_VERB.finditer(plain))
+
+
+def _without_tail(pattern: re.Pattern[str], text: str) -> str:
+    """Cut what a pattern finds at the end of a text."""
+    return text[:-TAIL] + pattern.sub("", text[-TAIL:])
+
+
+def _trimmed(piece: str, language: str, known: Known) -> str:
+    piece = piece.strip().strip(",;，；、").strip()
+    if known(bare(piece)):
+        return piece
+    for pattern in (_COUNT, _ENDING, _COUNT):
+        shorter = _without_tail(pattern, piece).strip()
+        if shorter:
+            piece = shorter
+    return opens(language).sub("", piece).strip() if not known(bare(piece)) else piece
+
+
+def _without_subject(pieces: Sequence[str], known: Known) -> list[str]:
+    """Drop "The three gifts were" from the first piece."""
+    if not pieces or known(bare(pieces[0])):
+        return list(pieces)
+    first = pieces[0]
+    for match in _LEAD_VERB.finditer(first):
+        if known(bare(first[match.end() :])):
+            return [first[match.end() :], *pieces[1:]]
+    verbs = list(_LEAD_VERB.finditer(first))
+    if (
+        verbs
+        and len(pieces) > 1
+        and len(first.split()) >= WORDS_OF_A_CLAUSE - 1
+        and first[verbs[-1].end() :].strip()
+    ):
+        return [first[verbs[-1].end() :], *pieces[1:]]
+    return list(pieces)
+
+
+def _is_prose(pieces: Sequence[str], known: Known) -> bool:
+    """Tell whether the pieces are clauses and not names."""
+    if any(known(bare(piece)) for piece in pieces):
+        return False
+    return any(
+        len(piece.split()) >= WORDS_OF_A_CLAUSE or piece.rstrip().endswith(("?", "？")) for piece in pieces
+    )

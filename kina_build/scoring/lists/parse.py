@@ -1,0 +1,202 @@
+"""From a reply to the list of names it gives, by the blocks it is made of.
+
+In order: a literal (JSON, Python, also cut off); a table; marked lines; plain lines; names
+inside a sentence. A gloss is no name of its own, and no name is cut through. What is prose
+has the status unparsed, and what declines the status refused.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from kina_build.scoring.lists.blocks import Block, find_blocks, name_column
+from kina_build.scoring.lists.glosses import Known, bare, conjunction, drop_links, resolve
+from kina_build.scoring.lists.inline import split_inline
+from kina_build.scoring.lists.literals import read_literal
+from kina_build.scoring.lists.normalise import tier_one, tier_three, tier_two
+from kina_build.scoring.replies import denials
+from kina_build.scoring.replies.clean import drop_reasoning
+from kina_build.scoring.replies.patterns import Cues
+
+__all__ = ["ListReading", "conjunction", "parse_names", "read_list"]
+
+ListStatus = Literal["ok", "refused", "empty", "unparsed"]
+
+WORDS_OF_A_SENTENCE = 4
+"""Words from which a text may be a sentence."""
+
+LONGEST_REPLY = 400_000
+"""Characters of a reply that are read: no list of names is longer."""
+
+_FENCE = re.compile(r"```([\w-]*)[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_ITEM = re.compile(r"<li\b[^<>]{0,100}>", re.IGNORECASE)
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_TAG = re.compile(r"</?(?:ul|ol|li|p|b|i|em|strong|div|span|u)\b[^<>]{0,100}>", re.IGNORECASE)
+_NONE = re.compile(
+    r"\W*(?:none|nothing|n/?a|no (?:answer|objects?|members?)|unknown|null|keine?|aucune?|ninguno|无"
+    r"|なし|없음)\W*",
+    re.IGNORECASE,
+)
+_REFUSED = Cues((*denials.REFUSALS, "not able", "unfortunately", "désolé", "申し訳", "no puedo", "could you"))
+
+
+@dataclass(frozen=True)
+class ListReading:
+    """The names of one reply, and what became of it."""
+
+    names: tuple[str, ...]
+    """In the reply's order, repeats included."""
+    status: ListStatus
+    rule: str = ""
+    """The block the names stood in; "none" where the reply says that there are none."""
+    by_gloss: int = 0
+    """Names found in an entry only before or inside its gloss."""
+
+
+LONGEST_SIGNS = 100
+_SIGNS = re.compile(r"[^\w\n]{200,}")
+"""Signs and blanks in a row that no list holds: what looks for endings would walk them again and again."""
+
+
+def parse_names(response: str, language: str | None = None, known: Collection[str] = ()) -> list[str]:
+    """List the names of a reply, as read_list does."""
+    return list(read_list(response, language, known).names)
+
+
+def read_list(response: str, language: str | None = None, known: Collection[str] = ()) -> ListReading:
+    """Read the names of a reply.
+
+    Args:
+        response: the raw reply; closed reasoning blocks are dropped.
+        language: code, for "and" before the last name.
+        known: names of the question, such as the golds: they may hold a comma or an "and"
+            themselves, and tell a name from its gloss.
+    """
+    text = drop_reasoning(response[:LONGEST_REPLY])[0].replace("\r\n", "\n").replace("\r", "\n").strip()
+    is_known = _tell_known(known, language or "")
+    literal = _literal(text)
+    if literal is not None:
+        return _reading(literal, "literal", lambda name: ("whole", bare(name)))
+    if not re.search(r"\w", text):
+        return ListReading((), "empty")
+    text = _SIGNS.sub(lambda run: run[0][:LONGEST_SIGNS], text)
+    if _NONE.fullmatch(text) and not is_known(bare(text)):
+        return ListReading((), "empty", "none")
+    block = _blocks(text, is_known)
+    entries = _entries(block, language or "en", is_known)
+    if entries is None:
+        return ListReading((), "refused" if _REFUSED.occurs(text) else "unparsed")
+    if block.kind == "lines" and _declines(text) and not any(is_known(bare(entry)) for entry in entries):
+        return ListReading((), "refused")
+    return _reading(entries, block.kind, lambda entry: resolve(entry, is_known, cut=block.kind != "lines"))
+
+
+def _declines(text: str) -> bool:
+    """Tell whether a text is a sentence that declines, and not a name that holds such a word."""
+    sentence = len(text.split()) >= WORDS_OF_A_SENTENCE or not text.isascii()
+    return sentence and _REFUSED.occurs(text)
+
+
+def _reading(entries: Iterable[str], rule: str, named: Callable[[str], tuple[str, str]]) -> ListReading:
+    resolved = [named(entry) for entry in entries]
+    names = tuple(name for _, name in resolved if name)
+    glossed = sum(how not in ("whole", "unresolved") for how, name in resolved if name)
+    return ListReading(names, "ok" if names else "empty", rule, glossed)
+
+
+def _literal(text: str) -> list[str] | None:
+    for fence in _FENCE.finditer(text):
+        if fence[1].lower() not in ("csv", "tsv", "markdown", "md"):
+            names = read_literal(fence[2])
+            if names is not None:
+                return names
+    return read_literal(text)
+
+
+def _blocks(text: str, known: Known) -> Block:
+    fence = _FENCE.search(text)
+    if fence is not None:
+        if fence[1].lower() in ("csv", "tsv"):
+            return Block("table", tuple(_of_csv(fence[2], known)))
+        text = fence[2] if fence[2].strip() else text
+    if "<" in text:
+        text = _TAG.sub("", _BREAK.sub("\n", _ITEM.sub("\n- ", text)))
+    text = drop_links(html.unescape(text) if "&" in text else text)
+    return find_blocks(text)
+
+
+def _of_csv(text: str, known: Known) -> list[str]:
+    import csv
+
+    rows = [
+        row for row in csv.reader(text.strip().split("\n"), delimiter="\t" if "\t" in text else ",") if row
+    ]
+    if len(rows) > 1 and not any(known(bare(cell)) for cell in rows[0]):
+        rows = rows[1:]
+    return name_column(rows)
+
+
+def _entries(block: Block, language: str, known: Known) -> list[str] | None:
+    """List the entries of a block; None for prose."""
+    if block.kind == "table":
+        return list(block.entries)
+    if block.kind == "marked":
+        return [part for entry in block.entries for part in _parts(entry, language, known)]
+    if len(block.entries) == 1:
+        return split_inline(block.entries[0], language, known)
+    lines = _unwrapped(block.entries)
+    parts = [part for line in lines for part in _parts(line, language, known, lines=True)]
+    if len(lines) == 1:
+        return split_inline(lines[0], language, known)
+    return parts
+
+
+def _unwrapped(lines: tuple[str, ...]) -> list[str]:
+    """Join a line that ends on a comma with the next."""
+    joined: list[str] = []
+    for line in lines:
+        if joined and joined[-1].rstrip().endswith((",", "，", "、", ";", "；")):
+            joined[-1] = f"{joined[-1].rstrip()} {line.strip()}"
+        else:
+            joined.append(line)
+    return joined
+
+
+def _parts(entry: str, language: str, known: Known, *, lines: bool = False) -> list[str]:
+    """Cut an entry that itself lists names of the question; others are one name, gloss included."""
+    how, _ = resolve(entry, known)
+    if how in ("whole", "bold", "before gloss"):
+        return [entry]
+    inner = split_inline(entry, language, known) or []
+    found = sum(resolve(part, known)[0] != "unresolved" for part in inner)
+    if len(inner) > 1 and (found > 1 or found == len(inner)):
+        return inner
+    if len(inner) > 1 and how == "unresolved" and _is_listing(entry, inner, lines=lines):
+        return inner
+    return [entry]
+
+
+def _is_listing(entry: str, inner: list[str], *, lines: bool) -> bool:
+    """Tell whether a line of short pieces lists names although none is known."""
+    return (
+        lines
+        and not re.search(r"\s[-–—]\s|[()（）]", entry)
+        and all(len(part.split()) <= 3 for part in inner)
+    )
+
+
+def _tell_known(known: Collection[str], language: str) -> Known:
+    """Return a test for the names of the question, under the forms they are matched by."""
+    code = language.split("-", maxsplit=1)[0].lower()
+    forms = {form for name in known for form in _forms(name, code)}
+    return lambda name: bool(forms) and any(form in forms for form in _forms(name, code))
+
+
+def _forms(name: str, code: str) -> tuple[str, ...]:
+    one = tier_one(name, code)
+    two = tier_two(one, code)
+    return one, two, tier_three(two, code)

@@ -1,0 +1,6 @@
+"""Which letter does a reply answer with?"""
+
+from kina_build.scoring.replies.extract import EXTRACTOR_VERSION, Extraction, LetterStatus, extract_letter
+from kina_build.scoring.replies.labels import labels
+
+__all__ = ["EXTRACTOR_VERSION", "Extraction", "LetterStatus", "extract_letter", "labels"]

@@ -1,0 +1,321 @@
+"""The letter a reply answers with: never a guess, never a default.
+
+The end of the reply is read first, and only explicit declarations count. What cannot be
+read as one letter gets a status that says why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from kina_build.scoring.replies import denials, prose
+from kina_build.scoring.replies.claims import Claim, read_claim
+from kina_build.scoring.replies.clean import drop_reasoning, is_disguised, plain, split_run_on, squeeze_blanks
+from kina_build.scoring.replies.closing import read_last_clause, read_lead_in, read_own_line
+from kina_build.scoring.replies.declarations import Declaration, find_declarations
+from kina_build.scoring.replies.labels import AMBIGUOUS, label_index, labels, letter_numbers
+from kina_build.scoring.replies.optiontext import conclude_option, name_option, unwrap_maths
+from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, Cues, any_of
+from kina_build.scoring.replies.structured import read_ratings
+
+EXTRACTOR_VERSION = "letters-2"
+"""Changes whenever any reply could be read differently."""
+
+LetterStatus = Literal[
+    "ok",
+    "multiple",
+    "conflict",
+    "ambiguous",
+    "refused",
+    "empty",
+    "reasoning_only",
+    "truncated",
+    "out_of_range",
+    "unreadable",
+]
+
+TAIL = 300
+"""Characters at the end that are read first; what is declared there need not be looked for before."""
+
+FIRST_READ, LAST_READ = 2_000, 8_000
+"""Characters read at the start and at the end of a reply that is longer: answers stand there."""
+
+_SAYS_SOMETHING = re.compile(r"[\w?\ue100-\ue113-]")
+_REFUSED = Cues(denials.REFUSALS)
+_REFUSED_ANSWER = re.compile(
+    rf"[\s{OPENERS}]*(?:{any_of(denials.REFUSALS)}|[?？]|[-–—]+\s*$|null\b|nil\b|no\b)", re.IGNORECASE
+)
+_BREAKS_OFF = re.compile(r"(?:[\w,(\[{\"'“«=+*/:：，、…-]|\.\.\.)\s*$")
+_BETWEEN = re.compile(
+    r"(?:[\W_]|\b(?:the|my|so|and|final|correct|best|right|true|answer|option|is|also|therefore|thus|hence|la|le|bonne|"
+    r"réponse|respuesta|die|richtige|antwort)\b)*",
+    re.IGNORECASE,
+)
+"""What two declarations have between them where nothing is reasoned there."""
+_PLACE_SIGNS = re.compile(r"(?<!\w)[БГДЖЗИЛбгджзилΓΔΘ](?!\w)")
+_REST_OF_LINE = re.compile(rf"[{CLOSERS}\s]*[.):：\]—–-]?\s*([^\n]*)")
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """What was read from one reply."""
+
+    letter: str | None
+    status: LetterStatus
+    rule: str
+    """The rule that decided; empty where none did."""
+    span: tuple[int, int] | None = None
+    """Where the letter stands in the cleaned text."""
+    version: str = EXTRACTOR_VERSION
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One cleaned reply and what its item allows."""
+
+    text: str
+    index: dict[str, int]
+    """Label -> place."""
+    options: Sequence[str] | None
+    disguised: bool = False
+    """Words of the reply hide Latin letters behind look-alikes."""
+
+
+def extract_letter(
+    response: str,
+    n_options: int,
+    options: Sequence[str] | None = None,
+    reasoning: str = "",
+    finish_reason: str | None = None,
+) -> Extraction:
+    """Read the letter a reply answers with.
+
+    Args:
+        response: the reply as the model wrote it.
+        n_options: options of the item; its labels are A to Z, then 1, 2, ...
+        options: their texts in the order shown, to read answers given in words.
+        reasoning: what the server returned apart from the reply; never read as an answer.
+        finish_reason: what the endpoint says of the end; "length" means that the reply was cut off.
+    """
+    text, had_reasoning, unclosed = drop_reasoning(squeeze_blanks(response))
+    index = label_index(n_options)
+    head, cut = split_run_on(text)
+    reading = Reading(_cleaned(head, n_options), index, options, is_disguised(response))
+    if not _SAYS_SOMETHING.search(reading.text) and not _SAYS_SOMETHING.search(text):
+        if unclosed:
+            return Extraction(None, "truncated", "reasoning")
+        thought = had_reasoning or bool(reasoning.strip())
+        return Extraction(None, "reasoning_only" if thought else "empty", "")
+    result = _read(reading, cut_off=finish_reason == "length")
+    if cut and result.status in ("unreadable", "truncated", "refused"):
+        # what was cut may be the question restated before an answer
+        whole = _read(replace(reading, text=_cleaned(text, n_options)), cut_off=finish_reason == "length")
+        return whole if whole.status == "ok" else result
+    return result
+
+
+def _cleaned(text: str, n_options: int) -> str:
+    if len(text) > FIRST_READ + LAST_READ:
+        text = f"{text[:FIRST_READ]}\n\n{text[-LAST_READ:]}"
+    return letter_numbers(plain(unwrap_maths(text)), n_options)
+
+
+def _read(reading: Reading, *, cut_off: bool) -> Extraction:
+    """Try the rules from the most to the least explicit; a mere letter counts in a finished reply only."""
+    return (
+        _at_the_end(reading)
+        or _rated(reading)
+        or _declared(reading, find_declarations(reading.text))
+        or _own_line(reading, cut_off=cut_off)
+        or _leading(reading, cut_off=cut_off)
+        or (None if cut_off else _last_clause(reading))
+        or (None if cut_off else _in_prose(reading))
+        or (None if cut_off else _in_words_at_the_end(reading))
+        or _unread(reading.text, cut_off=cut_off)
+    )
+
+
+def _at_the_end(reading: Reading) -> Extraction | None:
+    """Read the last declaration or the last option under a lead-in, whichever stands later."""
+    text = reading.text
+    lead = read_lead_in(text, reading.index)
+    tail = text.find("\n", len(text) - TAIL) + 1 if len(text) > 2 * TAIL else 0
+    found = _declared(reading, find_declarations(text, tail)) if tail or lead else None
+    if lead is None:
+        return found
+    if found is not None and found.span is not None and found.span[0] > lead.span[0]:
+        return found
+    return _result(reading, lead.labels, "lead-in", lead.span)
+
+
+def _rated(reading: Reading) -> Extraction | None:
+    """Read a block that rates every option, unless something is declared behind it."""
+    rated = read_ratings(reading.text, reading.index)
+    if rated is None:
+        return None
+    claim, (_, end) = rated
+    declared = _declared(reading, find_declarations(reading.text)) or _in_prose(reading, end)
+    if declared is not None and declared.rule != "refusal":
+        return declared
+    if not claim.labels:
+        return Extraction(None, "unreadable", "ratings")
+    return _result(reading, claim.labels, "ratings", claim.span)
+
+
+def _declared(reading: Reading, declarations: Sequence[Declaration]) -> Extraction | None:
+    """Follow the last declaration that names something, unless it is taken back later."""
+    rejected: set[str] = set()
+    for place in range(len(declarations) - 1, -1, -1):
+        declaration = declarations[place]
+        if declaration.supposed:
+            continue
+        found = _in_words(reading, declaration)
+        if found is not None:
+            return found
+        claim = read_claim(declaration, reading.index)
+        if claim is None or not claim.labels:
+            rejected |= claim.rejected if claim else set()
+            continue
+        placeholder = claim.labels == ("X",) and len(declarations) > 1
+        if (
+            placeholder
+            or rejected & set(claim.labels)
+            or (claim.doubted and not _is_last(reading.text, claim))
+        ):
+            continue
+        if _contradicted(reading, declarations[:place], declaration, claim):
+            return Extraction(None, "conflict", "cue", claim.span)
+        return _corrected(reading, claim) or _result(
+            reading, claim.labels, "boxed" if declaration.boxed else "cue", claim.span
+        )
+    return None
+
+
+def _is_last(text: str, claim: Claim) -> bool:
+    return not re.search(r"\w", text[claim.span[1] :])
+
+
+def _contradicted(reading: Reading, before: Sequence[Declaration], last: Declaration, claim: Claim) -> bool:
+    """Tell whether another letter was declared right before, with no reasoning between."""
+    for declaration in reversed(before):
+        earlier = None if declaration.supposed else read_claim(declaration, reading.index)
+        if earlier is None or len(earlier.labels) != 1 or earlier.labels[0] not in reading.index:
+            continue
+        if earlier.labels == claim.labels and earlier.span == claim.span:
+            continue
+        if earlier.labels == claim.labels or earlier.doubted or earlier.span[1] > last.start:
+            return False
+        return _BETWEEN.fullmatch(reading.text[earlier.span[1] : last.start]) is not None
+    return False
+
+
+def _in_words(reading: Reading, declaration: Declaration) -> Extraction | None:
+    """Read an option's text, or a refusal, behind a cue."""
+    place = name_option(declaration.window, reading.options) if reading.options else None
+    if place is not None:
+        span = (declaration.offset, declaration.offset + len(declaration.window))
+        return Extraction(labels(len(reading.index))[place], "ok", "option text", span)
+    if not declaration.strict and _REFUSED_ANSWER.match(declaration.window):
+        return Extraction(None, "refused", "refusal")
+    return None
+
+
+def _corrected(reading: Reading, claim: Claim) -> Extraction | None:
+    correction = prose.find_correction(reading.text, claim.span[1])
+    if correction is None:
+        closing = read_last_clause(reading.text) if prose.takes_back(reading.text[claim.span[1] :]) else None
+        if closing is None or closing.span[0] <= claim.span[1]:
+            return None
+        return _result(reading, closing.labels, "correction", closing.span)
+    return _result(reading, (correction.label,), "correction", (correction.start, correction.end))
+
+
+def _own_line(reading: Reading, *, cut_off: bool) -> Extraction | None:
+    claim = read_own_line(reading.text, reading.index)
+    if claim is None or (cut_off and claim.span[0] > len(reading.text) // 2):
+        return None
+    return _result(reading, claim.labels, "own line", claim.span)
+
+
+def _last_clause(reading: Reading) -> Extraction | None:
+    claim = read_last_clause(reading.text)
+    return None if claim is None else _result(reading, claim.labels, "last clause", claim.span)
+
+
+def _leading(reading: Reading, *, cut_off: bool) -> Extraction | None:
+    if reading.options:
+        place = name_option(reading.text, reading.options, whole=True)
+        if place is not None:
+            return Extraction(labels(len(reading.index))[place], "ok", "option text", (0, len(reading.text)))
+    claim = prose.read_leading(reading.text)
+    if claim is not None and cut_off and "\n" not in reading.text[claim.span[1] :].strip():
+        return None  # the line that the letter opens was not finished
+    return None if claim is None else _result(reading, claim.labels, "leading letter", claim.span)
+
+
+def _in_prose(reading: Reading, start: int = 0) -> Extraction | None:
+    text = reading.text
+    claim = prose.read_prose(text[start:], reading.index) or prose.read_small_letter(text[start:])
+    if claim is None:
+        return None
+    return _result(reading, claim.labels, "prose", (claim.span[0] + start, claim.span[1] + start))
+
+
+def _in_words_at_the_end(reading: Reading) -> Extraction | None:
+    place = conclude_option(reading.text, reading.options) if reading.options else None
+    if place is None:
+        return None
+    return Extraction(labels(len(reading.index))[place], "ok", "option text", (0, len(reading.text)))
+
+
+def _unread(text: str, *, cut_off: bool) -> Extraction:
+    if cut_off:
+        return Extraction(None, "truncated", "")
+    if _REFUSED.occurs(text):
+        return Extraction(None, "refused", "")
+    breaks_off = _BREAKS_OFF.search(text.rstrip()) is not None and len(text.split()) > 3
+    return Extraction(None, "truncated" if breaks_off else "unreadable", "")
+
+
+def _result(reading: Reading, found: tuple[str, ...], rule: str, span: tuple[int, int]) -> Extraction:
+    if len(found) > 1:
+        return Extraction(None, "multiple", rule, span)
+    letter = _settled(reading, found[0], span) if found[0] in AMBIGUOUS else found[0]
+    if letter is None:
+        return Extraction(None, "ambiguous", rule, span)
+    if letter not in reading.index:
+        return Extraction(None, "out_of_range", rule, span)
+    if _contradicts_text(reading, letter, span):
+        return Extraction(None, "conflict", rule, span)
+    return Extraction(letter, "ok", rule, span)
+
+
+def _settled(reading: Reading, sign: str, span: tuple[int, int]) -> str | None:
+    """Decide a sign that is one letter by its look and another by its place, where something decides."""
+    look, place = AMBIGUOUS[sign]
+    candidates = [label for label in (look, place) if label in reading.index]
+    if len(candidates) < 2:
+        return candidates[0] if candidates else look
+    if reading.disguised:
+        return look
+    named = _text_behind(reading, span)
+    if named is not None and named in candidates:
+        return named
+    return place if _PLACE_SIGNS.search(reading.text) else None
+
+
+def _contradicts_text(reading: Reading, letter: str, span: tuple[int, int]) -> bool:
+    named = _text_behind(reading, span)
+    return named is not None and named != letter
+
+
+def _text_behind(reading: Reading, span: tuple[int, int]) -> str | None:
+    """Return the label of the option whose text stands behind a letter, where there is one."""
+    if not reading.options:
+        return None
+    rest = _REST_OF_LINE.match(reading.text, span[1])
+    place = name_option(rest[1], reading.options, whole=True) if rest and rest[1].strip() else None
+    return None if place is None else labels(len(reading.index))[place]

@@ -1,0 +1,201 @@
+"""Answers given in words: which option's text does a reply state, as a whole phrase?
+
+A text that goes on into another word is another thing: "oxygen" is not what "oxygen
+difluoride" says. Numbers keep their units, signs and decimals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from kina_build.items.text import fold_option
+from kina_build.scoring.replies.clean import plain
+from kina_build.scoring.replies.mentions import REASON
+
+_EDGE = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’.,:;!?()[]{}…。、，：`*$\ue000\ue001"
+"""Signs that are no part of an option's text where they stand around it."""
+_LEADIN = (
+    r"(?:it|this|that|(?:the )?answer)(?:'s| is| was)\s+|(?:the|an?|la|le|el|die|der|das|les|los|las)\s+"
+)
+_BEFORE = re.compile(rf"^(?:{_LEADIN}|[{re.escape(_EDGE)}]+)+", re.IGNORECASE)
+"""Matches "the answer is the ", not "other"."""
+_TAIL = re.compile(
+    rf"\s*(?:$|[.:](?!\d)|[;!?。；！？\n]|,\s(?:{REASON})\b|\s[-–—]\s|[,(]\s*(?:option|choice)?\s*[a-z]\)"
+    rf"|\(|\s(?!(?:and|or|und|oder|et|ou|y|o|e|и|или|with|by|of)\b)(?:{REASON})\b|です|だ|である|となる|입니다|이다|है|ہے|ဖြစ်|.{{0,2}}$)",
+    re.IGNORECASE,
+)
+"""What may follow a whole text: an end, a reason, a remark, or the verb of a language that ends on it."""
+_DENIED = re.compile(
+    r"\b(?:not|neither|nor|isn't|wrong|incorrect|except|nicht|pas|no longer|never|rather than|instead of|if|"
+    r"would|could|might|may|unless|whether|suppose)\b|不|не\b|\?",
+    re.IGNORECASE,
+)
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_POWER = re.compile(r"\^\{([^{}]{1,9})\}")
+_FRACTION = re.compile(r"\\[dt]?frac\{([^{}]{1,20})\}\{([^{}]{1,20})\}")
+_GREEK = re.compile(r"\\(pi|alpha|beta|gamma|delta|theta|lambda|mu|sigma|omega|times|cdot|infty|sqrt)\b")
+_SIGN_OF = {
+    "pi": "π", "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "theta": "θ", "lambda": "λ", "mu": "μ",
+    "sigma": "σ", "omega": "ω", "times": "×", "cdot": "·", "infty": "∞", "sqrt": "√",
+}  # fmt: skip
+_SENTENCE = re.compile(r"(?<=[.!?;。！？])\s+|\n+")
+_LINKS = frozenset(
+    [
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "been",
+        "being",
+        "to",
+        "in",
+        "by",
+        "of",
+        "on",
+        "at",
+        "for",
+        "from",
+        "as",
+        "with",
+        "into",
+        "than",
+        "then",
+        "so",
+        "equals",
+        "equal",
+        "called",
+        "the",
+        "a",
+        "an",
+        "=",
+        ":",
+        "→",
+        "=>",
+        "becomes",
+        "gives",
+        "yields",
+        "get",
+        "obtain",
+        "amounts",
+        "means",
+        "named",
+        "termed",
+        "thus",
+        "therefore",
+        "hence",
+        "es",
+        "ist",
+        "est",
+        "e",
+        "è",
+        "é",
+        "son",
+    ]
+)
+"""Words that may stand right before an option's text at the end of a sentence."""
+
+
+def name_option(text: str, options: Sequence[str], *, whole: bool = False) -> int | None:
+    """Return the place of the one option whose text a passage states, or None.
+
+    Args:
+        text: a cleaned passage, such as what stands behind "Answer:".
+        options: the option texts in order.
+        whole: the passage must be that text and nothing else.
+    """
+    texts = _option_texts(tuple(options))
+    said = _folded(text)
+    exact = [place for place, option in enumerate(texts) if option and option == said]
+    if len(exact) == 1:
+        return exact[0]
+    if whole or exact:
+        return None
+    heads = [place for place, option in enumerate(texts) if option and _heads(option, said)]
+    longest = max((len(texts[place]) for place in heads), default=0)
+    best = [place for place in heads if len(texts[place]) == longest]
+    return best[0] if len(best) == 1 else None
+
+
+def _heads(option: str, said: str) -> bool:
+    """Tell whether a passage begins with an option's text and does not go on into another word."""
+    if not said.startswith(option):
+        return False
+    behind = said[len(option) :]
+    glued = option[-1].isascii() and option[-1].isalnum() and behind[:1].isalnum() and behind[:1].isascii()
+    return not glued and _TAIL.match(behind) is not None
+
+
+def conclude_option(text: str, options: Sequence[str]) -> int | None:
+    """Return the option whose text the last sentence of a reply ends on, as its predicate."""
+    sentences = [part for part in _SENTENCE.split(text.strip()) if part.strip()]
+    if not sentences:
+        return None
+    clauses = re.split(r";\s+|:\s+", sentences[-1])
+    said = fold_numbers(fold_option(clauses[-1]).casefold()).rstrip(" .!?。！？\"'“”*`$\ue001").lstrip(_EDGE)
+    if _DENIED.search(clauses[-1]) or (" or " in f" {said} " and len(said) < 80):
+        return None
+    texts = _option_texts(tuple(options))
+    ends = [place for place, option in enumerate(texts) if option and _ends_on(option, said)]
+    longest = max((len(texts[place]) for place in ends), default=0)
+    best = [place for place in ends if len(texts[place]) == longest]
+    if len(best) != 1:
+        return None
+    before = said[: len(said) - len(texts[best[0]])]
+    others = [
+        place
+        for place, option in enumerate(texts)
+        if place != best[0] and option and _stands_in(option, before)
+    ]
+    return None if others else best[0]
+
+
+def _ends_on(option: str, said: str) -> bool:
+    if not said.endswith(option):
+        return False
+    before = said[: len(said) - len(option)].rstrip("\"'“”‘’([ ")
+    if not before:
+        return False
+    if option[0].isalnum() and said[: len(said) - len(option)][-1:].isalnum():
+        return False
+    return before.split()[-1].strip(",") in _LINKS or before.endswith(("=", ":", "：", "→", "は", "是", "为"))
+
+
+def _stands_in(option: str, said: str) -> bool:
+    start = said.find(option)
+    while start >= 0:
+        end = start + len(option)
+        if not said[max(0, start - 1) : start].isalnum() and not said[end : end + 1].isalnum():
+            return True
+        start = said.find(option, start + 1)
+    return False
+
+
+def fold_numbers(text: str) -> str:
+    """Write "2,000" as "2000": a comma between groups of three digits is no part of the number."""
+    return _THOUSANDS.sub("", text).replace("−", "-")
+
+
+def unwrap_maths(text: str) -> str:
+    r"""Write "\frac{1}{4}" and "\pi" as options write them."""
+    if "\\" not in text:
+        return text
+    text = _GREEK.sub(lambda name: _SIGN_OF[name[1]], _FRACTION.sub(r"\1/\2", text))
+    return _POWER.sub(r"^\1", text)
+
+
+@lru_cache(maxsize=4096)
+def _option_texts(options: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(_folded(plain(unwrap_maths(option))) for option in options)
+
+
+def _folded(text: str) -> str:
+    folded = fold_numbers(fold_option(text).casefold())
+    inside = _BEFORE.sub("", folded).rstrip(_EDGE)
+    # "(-2, 5]" and "o(n)" keep the bracket that closes what they open
+    for opened, closed in ("()", "[]", "{}"):
+        if inside.count(opened) > inside.count(closed):
+            inside += closed
+    return inside

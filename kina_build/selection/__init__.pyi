@@ -1,0 +1,12 @@
+from .inputs import Inputs as Inputs
+from .library import certify as certify
+from .library import sample as sample
+from .library import select as select
+from .library import share_budget as share_budget
+from .library import top_up as top_up
+from .reading import read_selection as read_selection
+from .records import Quota as Quota
+from .records import Selection as Selection
+from .sharing import Budget as Budget
+from .solver.shortage import Infeasible as Infeasible
+from .verifier.verify import Verification as Verification

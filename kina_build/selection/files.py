@@ -1,0 +1,268 @@
+"""The files that select, certify, top-up and budget read: by the options, or by the selection.json."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from kina_build.config import EngineRules
+from kina_build.errors import InputError, UsageError
+from kina_build.selection.budget import proportional
+from kina_build.selection.certificate import Read
+from kina_build.selection.inputs import Inputs, read_conflicts, read_decisions, read_ids, read_quotas
+from kina_build.selection.labels import read_labels
+from kina_build.selection.options import CertifyOptions, SelectOptions
+from kina_build.selection.posing import budget_sizes
+from kina_build.selection.records import Eligible, NamedFile, Quota, Selection
+from kina_build.support.rows import load_support
+
+STREAM = "-"
+
+PROPORTIONAL = Path("proportional")
+"""Stands for a rule where a quota file is named."""
+
+ROLES = ("support", "anchors", "strata", "quota", "conflicts", "must", "exclude", "decisions", "keep")
+"""What the files are, in the order in which they are read."""
+
+LEVELS = ("subfield", "field", "discipline")
+"""Taxonomy, fine to coarse: an item without a subfield counts under its field."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of a selection, as the options or a document name them."""
+
+    support: Path
+    anchors: Path | None = None
+    strata: Path | None = None
+    quota: Path | None = None
+    conflicts: Sequence[Path] | None = None
+    must: Sequence[Path] | None = None
+    exclude: Sequence[Path] | None = None
+    by: str = "subfield"
+    domain_by: str = "field"
+    decisions: Path | None = None
+    keep: Path | None = None
+    """An earlier selection whose items stay, as far as the decisions let them."""
+    eligible: Eligible = "all"
+    """What decisions allow."""
+
+    @property
+    def paths(self) -> list[Path]:
+        """List the files that were given."""
+        return [path for slot in self._slots() for path in slot]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Say which options were given: equal files in other roles are another job."""
+        given = [len(slot) if len(slot) > 1 else bool(slot) for slot in self._slots()]
+        found = {"given": given, "by": self.by, "domain_by": self.domain_by}
+        more = {"quota": "proportional"} if self.is_proportional else {}
+        return found | more | ({} if self.decisions is None else {"eligible": self.eligible})
+
+    @property
+    def is_proportional(self) -> bool:
+        """Tell whether --quota names the rule and not a file."""
+        return self.quota == PROPORTIONAL
+
+    def read(self, conflict_mode: Any, engine: EngineRules, size: int | None = None) -> Inputs:
+        """Read every file that was given.
+
+        Args:
+            conflict_mode: clusters or pairwise.
+            engine: says how much memory scores may take, and whether workers elsewhere read them.
+            size: items to take, which proportional quotas need.
+        """
+        quotas = read_quotas(self.quota) if self.quota and not self.is_proportional else ()
+        by_domain = self.strata is not None and bool(set(budget_sizes(quotas)) - {""})
+        inputs = Inputs(
+            matrix=load_support(
+                self.support, self.anchors, memory_mb=engine.memory_mb, shared=engine.kind == "ray"
+            ),
+            strata=read_labels(self.strata, *levels("stratum", self.by)) if self.strata else None,
+            domains=read_labels(self.strata, *levels("domain", self.domain_by))
+            if self.strata and by_domain
+            else None,
+            quotas=quotas,
+            conflicts=read_conflicts(self.conflicts) if self.conflicts else (),
+            conflict_mode=conflict_mode,
+            must=read_ids(self.must, "--must") if self.must else frozenset(),
+            exclude=read_ids(self.exclude) if self.exclude else frozenset(),
+        )
+        inputs = self._decided(inputs)
+        return replace(inputs, quotas=_proportional(inputs, size)) if self.is_proportional else inputs
+
+    def _decided(self, inputs: Inputs) -> Inputs:
+        """Leave only what the decisions allow, and keep what an earlier selection holds of it."""
+        if self.decisions is None:
+            return inputs
+        decided = read_decisions(self.decisions)
+        if self.eligible == "accepted":
+            open_ids = frozenset(i for i, decision in decided.items() if decision == "accept")
+        else:
+            open_ids = frozenset(i for i in inputs.matrix.item_ids if decided.get(i, "accept") == "accept")
+        kept = read_ids(self.keep, "--keep") & open_ids if self.keep else frozenset()
+        return replace(inputs, accepted=open_ids, must=inputs.must | kept)
+
+    def named(self, folder: Path) -> Read:
+        """Return the files by role, relative to a folder, so that a reader finds them again."""
+        files = [
+            NamedFile(role=role, name=_name(path, folder))
+            for role, slot in zip(ROLES, self._slots(), strict=False)
+            for path in slot
+        ]
+        if self.is_proportional:
+            files.append(NamedFile(role="quota", name=str(PROPORTIONAL)))
+        by = (self.by, self.domain_by) if self.strata else ("", "")
+        return Read(tuple(files), "all" if self.decisions is None else self.eligible, *by)
+
+    def _slots(self) -> list[Sequence[Path]]:
+        single = (self.support, self.anchors, self.strata, None if self.is_proportional else self.quota)
+        several = (self.conflicts, self.must, self.exclude)
+        late = ([path] for path in (self.decisions, self.keep) if path)
+        slots = [[path] if path else [] for path in single]
+        # what few commands read comes last and only where it is given: digests of other runs stay
+        return [*slots, *(paths or () for paths in several), *late]
+
+
+def _proportional(inputs: Inputs, size: int | None) -> tuple[Quota, ...]:
+    """Return each stratum's share of the eligible items, rounded down and up.
+
+    Raises:
+        UsageError: no strata, or no number of items.
+    """
+    if inputs.strata is None or size is None:
+        raise UsageError("--quota proportional needs --strata and -k")
+    open_ids = (i for i in inputs.matrix.item_ids if i not in inputs.closed)
+    return proportional(size, Counter(inputs.strata[i] for i in open_ids if i in inputs.strata))
+
+
+def _name(path: Path, folder: Path) -> str:
+    """Return a path relative to a folder; "-" for what is no file that stays."""
+    whole = path.resolve()
+    if not (whole.is_file() or whole.is_dir()):
+        return STREAM
+    return Path(os.path.relpath(whole, folder.resolve())).as_posix()
+
+
+def find_files(document: Selection, folder: Path) -> Files:
+    """Find the files that a selection.json names.
+
+    Raises:
+        UsageError: it names none, or one that was a stream.
+        InputError: one is not there.
+    """
+    found: dict[str, list[Path]] = {}
+    for file in document.files:
+        if Path(file.name).is_absolute():
+            raise UsageError(f"the selection names {file.name!r}, which is no place beside it")
+        if file.name == STREAM:
+            raise UsageError(f"the selection read its {file.role} from a stream: give the files here")
+        path = Path(os.path.normpath(folder / file.name))
+        if file.role == "quota" and file.name == str(PROPORTIONAL):
+            path = PROPORTIONAL
+        elif not path.exists():
+            raise InputError(
+                f"{path}: no such file, but the selection names it as its {file.role}",
+                hint="give the files as to `kina select`",
+            )
+        found.setdefault(file.role, []).append(path)
+    if "support" not in found:
+        raise UsageError("the selection names no files: give --support and the others as to `kina select`")
+    one = {role: paths[0] for role, paths in found.items()}
+    return Files(
+        support=one["support"],
+        anchors=one.get("anchors"),
+        strata=one.get("strata"),
+        quota=one.get("quota"),
+        conflicts=found.get("conflicts"),
+        must=found.get("must"),
+        exclude=found.get("exclude"),
+        by=document.by or "subfield",
+        domain_by=document.domain_by or "field",
+        decisions=one.get("decisions"),
+        keep=one.get("keep"),
+        eligible=document.eligible,
+    )
+
+
+def describe_files(files: Files, digests: Mapping[str, str], *, named: bool) -> list[dict[str, Any]]:
+    """Return each kind of input with the files it was read from and the digest of its content."""
+    source = {"anchors": "support", "domains": "strata", "must": "keep"}
+    names: dict[str, list[str]] = {}
+    for file in files.named(Path()).files:
+        names.setdefault(file.role, []).append(file.name)
+    return [
+        {
+            "role": kind,
+            "names": names.get(kind) or names.get(source.get(kind, ""), []),
+            "sha256": digest,
+            "said_by": "document" if named else "reader",
+        }
+        for kind, digest in digests.items()
+    ]
+
+
+def levels(column: str, field: str) -> list[str]:
+    """Return the fields that may name a label, the column first, then the field and what is coarser."""
+    coarser = LEVELS[LEVELS.index(field) :] if field in LEVELS else (field,)
+    return [column, *coarser]
+
+
+def files_of_options(options: SelectOptions | CertifyOptions, support: Path) -> Files:
+    """Return the files that options name."""
+    return Files(
+        support=support,
+        anchors=options.anchors,
+        strata=options.strata,
+        quota=options.quota,
+        conflicts=options.conflicts,
+        must=options.must,
+        exclude=options.exclude,
+        by=options.by,
+        domain_by=options.domain_by,
+        decisions=options.decisions,
+    )
+
+
+def files_to_select(options: SelectOptions) -> Files:
+    """Return the files of `kina select`: with decisions, only what reviewers accepted is eligible."""
+    files = files_of_options(options, options.support)
+    return files if options.decisions is None else replace(files, eligible="accepted")
+
+
+def files_to_certify(options: CertifyOptions, document: Selection) -> Files:
+    """Return the files of `kina certify`: those that were given, or those that the document names.
+
+    Raises:
+        UsageError: some files and no support, or a selection to keep without decisions.
+        InputError: a named file is not there.
+    """
+    if options.keep is not None and options.decisions is None:
+        raise UsageError("--keep needs --decisions: they say which items stay")
+    given = (options.anchors, options.strata, options.quota, options.decisions)
+    if options.support is not None:
+        files = files_of_options(options, options.support)
+        return replace(files, keep=options.keep, eligible=document.eligible)
+    if any((*given, options.conflicts, options.must, options.exclude)):
+        raise UsageError("--support is needed where other files are given", hint="give all files, or none")
+    return find_files(document, options.selection.parent)
+
+
+def files_to_refill(document: Selection, selection: Path, decisions: Path, accepted_only: bool) -> Files:
+    """Return the files of `kina top-up`: those of the reviewed selection, and the decisions.
+
+    Raises:
+        InputError: the selection was itself made with decisions.
+        UsageError: it names no files.
+    """
+    if document.eligible != "all":
+        hint = "`kina top-up` takes the first selection, which was made before review"
+        raise InputError(f"{selection}: was itself made with decisions", hint=hint)
+    eligible: Literal["accepted", "not refused"] = "accepted" if accepted_only else "not refused"
+    found = find_files(document, selection.parent)
+    return replace(found, decisions=decisions, keep=selection, eligible=eligible)

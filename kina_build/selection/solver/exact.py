@@ -1,0 +1,160 @@
+"""The proven optimum of an instance, by HiGHS, where it is small enough.
+
+The program has one binary an item and one variable a level of an anchor: z[u, l] says that
+some taken item reaches level l of anchor u (the radius formulation of Cornuejols, Nemhauser
+and Wolsey 1990). Items that the dual bound prices out of every better set are left away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kina_build.config import SelectionRules
+from kina_build.errors import UsageError
+from kina_build.selection.solver.bounds import UpperBound
+from kina_build.selection.solver.conflicts import Indices
+from kina_build.selection.solver.problem import Problem
+from kina_build.selection.solver.shortage import clash_groups
+
+if TYPE_CHECKING:
+    from scipy.optimize import LinearConstraint
+
+Entries = tuple[list[Any], list[Any], list[Any]]
+"""Rows, columns and values of a sparse matrix, in pieces."""
+
+OBJECTIVE_RANGE = 1e5
+"""Size the objective is brought to: HiGHS stops at an absolute gap of 1e-6, here 1e-11 of the optimum."""
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The best set found by the solver."""
+
+    items: tuple[int, ...]
+    value: int
+    """In steps of 1 / unit, recomputed from the items."""
+    proven: bool
+    """Whether the solver closed the gap within its time."""
+    considered: int
+    """Items the solver looked at; the dual bound excluded the others."""
+
+
+def solve(
+    problem: Problem, known: Sequence[int], upper: UpperBound, rules: SelectionRules = SelectionRules()
+) -> Optimum:
+    """Find the optimum, starting from a known set and a bound.
+
+    Args:
+        problem: the instance, feasible.
+        known: a set that meets the constraints; the better, the fewer items are left.
+        upper: a dual bound of the same instance.
+        rules: settings.
+
+    Raises:
+        UsageError: too many items are left for an exact solution.
+    """
+    value = problem.value(known)
+    if value >= upper.value:
+        return Optimum(tuple(known), value, proven=True, considered=0)
+    items = survivors(problem, known, upper)
+    if len(items) > rules.exact_items:
+        raise UsageError(
+            f"{len(items)} items could be in the optimum: too many for an exact solution",
+            hint=f"selection.exact_items in kina.toml allows {rules.exact_items}",
+        )
+    chosen, proven = _ask_highs(problem, items, rules.exact_seconds)
+    best = chosen if chosen and problem.allows(chosen) and problem.value(chosen) > value else list(known)
+    return Optimum(tuple(best), problem.value(best), proven, len(items))
+
+
+def survivors(problem: Problem, known: Sequence[int], upper: UpperBound) -> Indices:
+    """Return the items that may be in a set better than the known one.
+
+    The best price sum with item q forced in replaces one item of `upper.best`, so it is at
+    most upper.value - (cheapest of them) + price(q).
+    """
+    swappable = np.setdiff1d(upper.best, problem.must)
+    full = len(upper.best) == problem.size and len(swappable) > 0
+    cheapest = float(upper.prices[swappable].min()) if full else 0.0
+    reach = upper.value - cheapest + upper.prices
+    kept = np.flatnonzero((reach > problem.value(known)) & ~problem.barred)
+    return np.union1d(kept, np.array([*known, *problem.must], dtype=np.int64))
+
+
+def _ask_highs(problem: Problem, items: Indices, seconds: float) -> tuple[list[int], bool]:
+    from scipy.optimize import Bounds, milp
+
+    gains, levels, rows = _level_rows(problem, items)
+    width = len(items) + len(gains)
+    scale = OBJECTIVE_RANGE / max(1.0, float(gains.sum()))
+    least = np.concatenate([np.isin(items, problem.must), np.zeros(len(gains))]).astype(float)
+    answer = milp(
+        -np.concatenate([np.zeros(len(items)), gains * scale]),
+        integrality=np.concatenate([np.ones(len(items)), np.zeros(len(gains))]).astype(np.int64),
+        bounds=Bounds(least, np.ones(width)),
+        constraints=[_at_most_zero(rows, levels, width), *_set_rows(problem, items, width)],
+        options={"time_limit": seconds, "mip_rel_gap": 0.0},
+    )
+    if answer.x is None:
+        return [], False
+    return items[np.rint(answer.x[: len(items)]) > 0].tolist(), bool(answer.status == 0)
+
+
+def _level_rows(problem: Problem, items: Indices) -> tuple[NDArray[np.float64], int, Entries]:
+    """Build z[u, l] - z[u, next l] - sum of items at level l <= 0 for each anchor and level met.
+
+    Returns:
+        What each z adds to the objective, the number of rows, and the entries of the rows.
+    """
+    table = problem.matrix.levels[items].astype(np.int64)
+    gains: list[float] = []
+    rows: list[Any] = []
+    columns: list[Any] = []
+    values: list[Any] = []
+    for anchor in np.flatnonzero(problem.weights > 0).tolist():
+        met = np.unique(table[:, anchor])
+        met = met[met > 0]
+        steps = np.diff(np.concatenate([[0], met]))
+        first = len(gains)
+        gains += (steps * problem.weights[anchor]).tolist()
+        z = first + np.arange(len(met))
+        holders = np.flatnonzero(table[:, anchor])
+        at = first + np.searchsorted(met, table[holders, anchor])
+        rows += [z, z[:-1], at]
+        columns += [len(items) + z, len(items) + z[:-1] + 1, holders]
+        values += [np.ones(len(z)), -np.ones(max(0, len(z) - 1)), -np.ones(len(holders))]
+    return np.array(gains), len(gains), (rows, columns, values)
+
+
+def _at_most_zero(entries: Entries, count: int, width: int) -> LinearConstraint:
+    from scipy.optimize import LinearConstraint
+    from scipy.sparse import csr_array
+
+    rows, columns, values = (np.concatenate(part) if part else np.zeros(0, dtype=int) for part in entries)
+    return LinearConstraint(csr_array((values, (rows, columns)), shape=(count, width)), -np.inf, 0)
+
+
+def _set_rows(problem: Problem, items: Indices, width: int) -> list[LinearConstraint]:
+    """Build the rows on items alone: size, quotas, cliques and pairs."""
+    from scipy.optimize import LinearConstraint
+    from scipy.sparse import csr_array
+
+    strata, domains = len(problem.strata), len(problem.domains)
+    counts = np.zeros((strata + domains, width))
+    counts[problem.stratum[items], np.arange(len(items))] = 1
+    counts[strata + problem.group[problem.stratum[items]], np.arange(len(items))] = 1
+    lows, highs = (np.append(bound, problem.sizes) for bound in (problem.lower, problem.upper))
+    found = [LinearConstraint(csr_array(counts), lows, highs)]
+    position = {int(item): index for index, item in enumerate(items)}
+    groups = clash_groups(problem, items)
+    if groups:
+        columns = [position[item] for group in groups for item in group if item in position]
+        rows = [row for row, group in enumerate(groups) for item in group if item in position]
+        table = csr_array((np.ones(len(columns)), (rows, columns)), shape=(len(groups), width))
+        found.append(LinearConstraint(table, -np.inf, 1))
+    return found

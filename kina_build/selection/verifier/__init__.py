@@ -1,0 +1,1 @@
+"""The check of a selection that shares no code with the search for it."""

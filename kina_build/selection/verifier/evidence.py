@@ -1,0 +1,262 @@
+"""What the files say about one domain, or several that conflicts join, as the verifier reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kina_build.selection.inputs import Inputs
+from kina_build.selection.labels import code_items
+from kina_build.selection.records import DomainSelection, Quota
+from kina_build.support.levels import position_of
+
+CHUNK_SCORES = 4_000_000
+"""Scores widened to 64 bits at a time."""
+
+Whole = NDArray[np.int64]
+
+Key = tuple[str, str]
+"""Domain and stratum, or domain and anchor."""
+
+
+class Positions(Mapping[str, int]):
+    """Where each of some sorted ids appears, found by halving: no second copy of the ids."""
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        self._ids = ids
+
+    def __getitem__(self, item_id: str) -> int:
+        at = position_of(self._ids, item_id)
+        if at is None:
+            raise KeyError(item_id)
+        return at
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What the files say about one domain, by position in `ids`."""
+
+    ids: Sequence[str]
+    """Sorted."""
+    columns: tuple[Key, ...]
+    """Domain and anchor of each column of the levels."""
+    levels: Any
+    """Shape (items, columns), in memory or on disk; of joined domains, each item on its own columns."""
+    weights: Whole
+    strata: tuple[Key, ...]
+    """The strata that items have, sorted."""
+    codes: Whole
+    """Position of each item's stratum in `strata`."""
+    quotas: Mapping[Key, Quota]
+    rivals: Mapping[str, frozenset[str]]
+    """Item to all items it must not be taken with."""
+    must: frozenset[str]
+    barred: frozenset[str]
+    asked: Mapping[str, int]
+    """Domain to the items asked for of it."""
+    sizes: Mapping[str, int]
+    """Domain to the items a set has to have: as asked less the shortfall."""
+    lower: Mapping[Key, int]
+    """Least items by stratum: as asked less the shortfall."""
+    position: Mapping[str, int]
+
+    @property
+    def size(self) -> int:
+        """Return the items of a set."""
+        return sum(self.sizes.values())
+
+    def stratum(self, at: int) -> Key:
+        """Return the stratum of the item at a position."""
+        return self.strata[int(self.codes[at])]
+
+    def upper(self, stratum: Key) -> int:
+        """Return the most items of a stratum."""
+        quota, size = self.quotas.get(stratum), self.sizes[stratum[0]]
+        return size if quota is None or quota.upper is None else min(quota.upper, size)
+
+    def sums_above(self, thresholds: Whole, items: Whole | None = None) -> Whole:
+        """Return the weighted support of items above thresholds, in whole numbers.
+
+        Args:
+            thresholds: in levels, shape (anchors,).
+            items: positions; None: all.
+        """
+        rows = max(1, CHUNK_SCORES // max(1, len(self.weights)))
+        count = len(self.ids) if items is None else len(items)
+        parts = [
+            np.maximum(self._rows(items, at, min(count, at + rows)).astype(np.int64) - thresholds, 0)
+            @ self.weights
+            for at in range(0, count, rows)
+        ]
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+    def _rows(self, items: Whole | None, start: int, stop: int) -> NDArray[Any]:
+        rows: NDArray[Any] = self.levels[slice(start, stop) if items is None else items[start:stop]]
+        return rows
+
+    def cover(self, item_ids: Iterable[str]) -> Whole:
+        """Return the best level of each anchor over a set."""
+        best = np.zeros(len(self.weights), dtype=np.int64)
+        for item_id in item_ids:
+            best = np.maximum(best, self.levels[self.position[item_id]])
+        return best
+
+    def gains(self, item_ids: Iterable[str]) -> list[int]:
+        """Return what each item adds to those before it."""
+        best, gains = np.zeros(len(self.weights), dtype=np.int64), []
+        for item_id in item_ids:
+            row = self.levels[self.position[item_id]].astype(np.int64)
+            gains.append(int(np.maximum(row - best, 0) @ self.weights))
+            best = np.maximum(best, row)
+        return gains
+
+
+def gather_domain(
+    record: DomainSelection, asked: Mapping[str, int], inputs: Inputs, rivals: Mapping[str, frozenset[str]]
+) -> Domain:
+    """Gather what the files say about one part of a selection.
+
+    Args:
+        record: only its shortfalls are taken.
+        asked: the part's domains and their sizes.
+        inputs: the files.
+        rivals: what each item must not be taken with.
+    """
+    domains = tuple(asked)
+    matrix, owner = _lay_out(domains, inputs)
+    labels, own = code_items(inputs.strata, matrix.item_ids)
+    names = ("", *labels)  # an item without a stratum has the stratum ""
+    met, codes = np.unique(owner * len(names) + own + 1, return_inverse=True)
+    position = Positions(matrix.item_ids)
+    of_must = {other for item_id in inputs.must for other in rivals.get(item_id, ())}
+    short = {(row.domain, row.stratum): row.shortfall for row in record.strata}
+    alone = next(iter(asked)) if len(asked) == 1 else ""
+    quotas = {
+        (alone if q.k is None else q.domain, q.stratum): q
+        for q in inputs.quotas
+        if q.k is None or q.domain in asked
+    }
+    barred = inputs.closed | (of_must - inputs.must)
+    return Domain(
+        ids=matrix.item_ids,
+        columns=matrix.columns,
+        levels=matrix.levels,
+        weights=matrix.weights,
+        strata=tuple((domains[at // len(names)], names[at % len(names)]) for at in met.tolist()),
+        codes=codes.astype(np.int64),
+        quotas=quotas,
+        rivals=rivals,
+        must=frozenset(item_id for item_id in inputs.must if item_id in position),
+        barred=frozenset(item_id for item_id in barred if item_id in position),
+        asked=asked,
+        sizes={name: size - record.lacking.get(name, 0) for name, size in asked.items()},
+        lower={key: quota.lower - short.get(key, 0) for key, quota in quotas.items()},
+        position=position,
+    )
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The scores of some domains, side by side."""
+
+    item_ids: Sequence[str]
+    columns: tuple[Key, ...]
+    levels: Any
+    weights: Whole
+
+
+def _lay_out(domains: tuple[str, ...], inputs: Inputs) -> tuple[_Table, Whole]:
+    """Return the scores of some domains, and the position of each item's domain among them."""
+    matrix = inputs.matrix
+    weights = matrix.weights.astype(np.int64)
+    if domains != ("",):
+        names, codes = inputs.domain_codes
+        wanted = np.array([name in domains for name in names] + [False])
+        own = np.flatnonzero(wanted[codes])
+        matrix = matrix.take(own)
+        number_of = np.array([domains.index(name) if name in domains else -1 for name in names])
+        owner = number_of[codes[own]] if len(own) else own
+    columns: tuple[Key, ...] = ()
+    if len(domains) == 1:
+        columns = tuple((domains[0], anchor) for anchor in matrix.anchor_ids)
+        table = _Table(matrix.item_ids, columns, matrix.levels, weights)
+        return table, np.zeros(len(matrix.item_ids), dtype=np.int64)
+    levels = matrix.levels[0 : len(matrix.item_ids)]
+    blocks = []
+    for number, name in enumerate(domains):
+        alone = np.where((owner == number)[:, None], levels, 0)
+        held = np.flatnonzero(alone.any(axis=0))
+        blocks.append((alone[:, held], weights[held]))
+        columns += tuple((name, matrix.anchor_ids[at]) for at in held.tolist())
+    side = np.concatenate([block for block, _ in blocks], axis=1)
+    table = _Table(matrix.item_ids, columns, side, np.concatenate([mass for _, mass in blocks]))
+    return table, owner
+
+
+def parts_of(inputs: Inputs, rivals: Mapping[str, frozenset[str]]) -> list[tuple[str, ...]]:
+    """Return the domains of a budget, those that a conflict between eligible items joins together."""
+    names = sorted({quota.domain for quota in inputs.quotas if quota.k is not None}) or [""]
+    if len(names) == 1:
+        return [tuple(names)]
+    known, codes = inputs.domain_codes
+    position = Positions(inputs.matrix.item_ids)
+    shut = inputs.closed | inputs.must | {j for i in inputs.must for j in rivals.get(i, ())}
+    home = {
+        item_id: known[int(codes[position[item_id]])]
+        for item_id in rivals
+        if item_id in position and item_id not in shut and codes[position[item_id]] >= 0
+    }
+    group = {name: {name} for name in names}
+    for item_id, name in home.items():
+        for other in rivals[item_id]:
+            if name in group and home.get(other) in group and group[name] is not group[home[other]]:
+                merged = group[name] | group[home[other]]
+                group |= dict.fromkeys(merged, merged)
+    return sorted({tuple(sorted(members)) for members in group.values()})
+
+
+def rivals_of(inputs: Inputs) -> dict[str, frozenset[str]]:
+    """Return what each item must not be taken with: its pairs, or all of its cluster."""
+    near: dict[str, set[str]] = {}
+    for one, other in inputs.conflicts:
+        near.setdefault(one, set()).add(other)
+        near.setdefault(other, set()).add(one)
+    if inputs.conflict_mode == "pairwise":
+        return {item_id: frozenset(others) for item_id, others in near.items()}
+    found: dict[str, frozenset[str]] = {}
+    for item_id in near:
+        if item_id in found:
+            continue
+        reached, edge = {item_id}, [item_id]
+        while edge:
+            new = near[edge.pop()] - reached
+            reached |= new
+            edge += new
+        found |= {one: frozenset(reached - {one}) for one in reached}
+    return found
+
+
+def count_strata(domain: Domain, item_ids: Iterable[str]) -> dict[Key, int]:
+    """Count the items of each stratum."""
+    counts: dict[Key, int] = {}
+    for item_id in item_ids:
+        name = domain.stratum(domain.position[item_id])
+        counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def mask_of(domain: Domain, item_ids: Iterable[str]) -> NDArray[np.bool_]:
+    """Return a mask over the domain's items; ids of other domains are passed over."""
+    mask = np.zeros(len(domain.ids), dtype=bool)
+    mask[[domain.position[item_id] for item_id in item_ids if item_id in domain.position]] = True
+    return mask

@@ -1,0 +1,10 @@
+from .anchors import Anchor as Anchor
+from .anchors import read_anchors as read_anchors
+from .anchors import write_anchors as write_anchors
+from .experts import merge_proposals as merge_proposals
+from .library import Support as Support
+from .library import score_support as score_support
+from .matrix import SupportMatrix as SupportMatrix
+from .npz import read_support as read_support
+from .npz import write_support as write_support
+from .rows import load_support as load_support

@@ -1,1 +1,0 @@
-"""Assign, settle, audit and pay the reviewers of a knowledge benchmark."""

@@ -1,0 +1,245 @@
+"""How large the bonus must be, from a pilot, an assumed scenario or a known gap: the whole report."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
+
+from kina_build.errors import UsageError
+from kina_build.tables import read_typed
+from kina_review.economics.advice import Advice, Question, advise
+from kina_review.economics.bonus import Watch, drops_of
+from kina_review.economics.budget import worst_case
+from kina_review.economics.calibration import (
+    NormalScores,
+    PassRates,
+    normal_bars,
+    normal_gaps,
+    normal_pass_rates,
+    pilot_bars,
+)
+from kina_review.economics.gaps import (
+    check_cells,
+    check_gaps,
+    count_cells,
+    estimate_gaps,
+    pass_drops,
+    pass_rates,
+    tie_rate,
+)
+from kina_review.economics.options import CalibrateOptions
+from kina_review.economics.pilot import PilotRow, extra_cost, split_pilot
+from kina_review.money import format_amount, parse_amount
+from kina_review.rubric import ReviewRules
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How large the bonus must be, with all that the number rests on."""
+
+    report: dict[str, Any]
+
+    @property
+    def bonus(self) -> str | None:
+        """Return the least bonus against lone shirking, major units; None where none works."""
+        found: str | None = self.report["bonus"]
+        return found
+
+    @property
+    def b_coal(self) -> float | None:
+        """Return the threshold against a pair that agrees to shirk; None where no bonus is enough."""
+        found: float | None = self.report["b_coal"]
+        return found
+
+    def __str__(self) -> str:
+        """Return both numbers in a line."""
+        least = "no bonus works" if self.bonus is None else f"bonus {self.bonus} {self.report['currency']}"
+        pair = "none known" if self.b_coal is None else f"more than {self.b_coal:.4f}"
+        return f"{least}; against a pair that agrees to shirk: {pair} ({self.report['source']})"
+
+
+def calibrate(options: CalibrateOptions, rules: ReviewRules = ReviewRules()) -> Calibration:
+    """Work out the least bonus against lone shirking and against pairs that agree to shirk, with reasons.
+
+    Amounts are in major units of the currency; a threshold is None where no finite bonus works.
+
+    Raises:
+        InputError: an unreadable pilot, or a target out of reach.
+        Refusal: a pilot too small to show that effort raises the chance of winning.
+        UsageError: not exactly one of pilot, scenario and gap, or what one of them needs is missing.
+    """
+    if sum(source is not None for source in (options.pilot, options.scenario, options.delta_p)) != 1:
+        raise UsageError("give one of --pilot, --scenario and --delta-p")
+    cost = None if options.cost is None else read_fraction("--cost", options.cost)
+    if options.pilot is not None:
+        report = _from_pilot(options, cost, rules)
+    elif cost is None:
+        raise UsageError("without a pilot --cost must be given")
+    elif options.scenario:
+        report = _from_scenario(options, cost, rules)
+    else:
+        report = _from_gap(options, cost, rules)
+    if options.items is not None:
+        report["spend"] = _spend(report, options.items, options, rules)
+    return Calibration(report)
+
+
+def _question(options: CalibrateOptions, cost: Fraction, rules: ReviewRules) -> Question:
+    rate = float(rules.audit_rate) if options.audit_rate is None else options.audit_rate
+    caught = (options.flagged_low, options.flagged_high, options.flagged_mixed)
+    return Question(
+        delta_cost=cost,
+        currency=options.currency or rules.currency,
+        no_show_rate=read_fraction("--no-show-rate", options.no_show_rate or str(rules.no_show_rate)),
+        watch=Watch(rate, options.penalty, *caught),
+        whitelist_value=options.whitelist_value,
+        bonus=None if options.bonus is None else read_fraction("--bonus", options.bonus),
+        cost_sd=options.cost_sd,
+        target_rate=options.target_rate,
+        target_gain=options.target_gain,
+        quality_gain=options.quality_gain,
+    )
+
+
+def read_fraction(option: str, text: str) -> Fraction:
+    """Read an exact number that an option gives.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        return Fraction(Decimal(text))
+    except (InvalidOperation, ValueError, OverflowError):
+        raise UsageError(f"{option} {text!r} is not a number") from None
+
+
+def read_bar(text: str) -> float:
+    """Read a bar: a number, or -inf for none.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        bar = float(text)
+    except ValueError:
+        raise UsageError(f"--bar {text!r} is not a number") from None
+    if math.isnan(bar) or bar == math.inf:
+        raise UsageError(f"--bar {text!r}: a bar is a number, or -inf for none")
+    return bar
+
+
+def _from_scenario(options: CalibrateOptions, cost: Fraction, rules: ReviewRules) -> dict[str, Any]:
+    low, high, sd = options.low_mean, options.high_mean, options.sd
+    if low is None or high is None or sd is None:
+        raise UsageError("--scenario normal needs --low-mean, --high-mean and --sd")
+    bars = normal_bars(NormalScores(low, high, sd, bar=0.0))
+    at = bars["crossing"] if options.bar is None else read_bar(options.bar)
+    scores = NormalScores(low, high, sd, bar=at)
+    gaps, rates = normal_gaps(scores), normal_pass_rates(scores)
+    asked = _question(options, cost, rules)
+    report = {
+        "source": "scenario: assumed, not measured",
+        "bar": scores.bar if math.isfinite(scores.bar) else None,
+        "delta_p": {"L": gaps.low, "H": gaps.high, "min": gaps.least},
+        "alpha": {"LL": rates.ll, "HL": rates.hl, "HH": rates.hh},
+        "bars": {
+            name: {"bar": x, "delta_p_min": normal_gaps(NormalScores(low, high, sd, bar=x)).least}
+            for name, x in bars.items()
+        },
+    }
+    return report | _advice(advise(Fraction(gaps.least), drops_of(rates), asked), asked)
+
+
+def _from_gap(options: CalibrateOptions, cost: Fraction, rules: ReviewRules) -> dict[str, Any]:
+    gap = read_fraction("--delta-p", options.delta_p or "")
+    asked = _question(options, cost, rules)
+    report = {"source": "given gap", "bar": None, "delta_p": {"min": float(gap)}, "alpha": None, "bars": {}}
+    return report | _advice(advise(gap, None, asked), asked)
+
+
+def _from_pilot(options: CalibrateOptions, cost: Fraction | None, rules: ReviewRules) -> dict[str, Any]:
+    rows = read_typed(options.pilot, PilotRow) if options.pilot else []
+    tie, bar = options.tie or rules.tie, options.bar
+    check_cells(count_cells(rows, -math.inf), rules)
+    choosing, estimating = (rows, rows) if bar is not None else split_pilot(rows, options.seed)
+    bars = {name: float(at) for name, at in pilot_bars(choosing).items()}
+    at = bars["crossing"] if bar is None else read_bar(bar)
+    cells = count_cells(estimating, at, tie)
+    gaps = estimate_gaps(cells, rules)
+    check_gaps(cells, gaps, rules)
+    rates, drops = pass_rates(cells), pass_drops(cells, rules)
+    asked = _question(options, extra_cost(rows, rules) if cost is None else cost, rules)
+    advice = advise(Fraction(gaps.least.lower), drops, asked, Fraction(gaps.least.upper))
+    report = {
+        "source": "pilot",
+        "bar": at if math.isfinite(at) else None,
+        "delta_p": {"L": gaps.low.estimate, "H": gaps.high.estimate, "min": gaps.least.estimate},
+        "lower_bounds": {"L": gaps.low.lower, "H": gaps.high.lower, "min": gaps.least.lower},
+        "confidence": gaps.confidence,
+        "cells": {"HH": cells.hh, "HL": cells.mixed, "LL": cells.ll},
+        "items_choosing_bar": len(choosing) // 2 if bar is None else 0,
+        "tie_rate": tie_rate(estimating, at),
+        "alpha": {"LL": rates.ll, "HL": rates.hl, "HH": rates.hh},
+        "alpha_drop_bounds": {"one_shirks": drops.one_shirks, "both_shirk": drops.both_shirk},
+        "bars": {
+            name: {
+                "bar": x,
+                "delta_p_min": estimate_gaps(count_cells(estimating, x, tie), rules).least.lower,
+            }
+            for name, x in bars.items()
+        },
+    }
+    return report | _advice(advice, asked)
+
+
+def _advice(advice: Advice, asked: Question) -> dict[str, Any]:
+    reasons = {}
+    if advice.b_ic is None:
+        reasons["b_ic"] = "no finite bonus works: effort does not raise the chance of winning"
+    if advice.b_coal is None:
+        reasons["b_coal"] = (
+            "unknown without pass rates"
+            if advice.deviations is None
+            else "infinite or not shown: a pair that shirks loses nothing, or too little for a pilot to show"
+        )
+    check = advice.check
+    return {
+        "delta_cost": float(asked.delta_cost),
+        "currency": asked.currency,
+        "b_ic": advice.b_ic,
+        "bonus": None if advice.bonus_minor is None else format_amount(advice.bonus_minor, asked.currency),
+        "b_coal": advice.b_coal,
+        "deviations": {
+            "one_shirks": advice.deviations and advice.deviations.one_shirks,
+            "both_shirk": advice.deviations and advice.deviations.both_shirk,
+        },
+        "closing_audit_rate": advice.closing_audit_rate,
+        "incentive_compatible": None if check is None else check.compatible,
+        "incentive_reason": None if check is None else check.reason,
+        "flat_rate": advice.flat_rate,
+        "b_for_rate": advice.b_for_rate,
+        "b_for_gain": advice.b_for_gain,
+        "reasons": reasons,
+        "not_proved": ["truthfulness", "absence of collusion"],
+    }
+
+
+def _spend(
+    report: dict[str, Any], items: int, options: CalibrateOptions, rules: ReviewRules
+) -> dict[str, Any]:
+    currency = report["currency"]
+    paid = options.bonus if options.bonus is not None else report["bonus"]
+    if paid is None:
+        raise UsageError("there is no finite bonus to reckon the spend with: give --bonus")
+    each = parse_amount(paid, currency)
+    ground = parse_amount(options.base if options.base is not None else rules.base, currency)
+    worst = worst_case(items, ground, each, rules.fee)
+    spend: dict[str, Any] = {"items": items, "worst_case": format_amount(worst, currency)}
+    if report["alpha"]:
+        rates = PassRates(report["alpha"]["LL"], report["alpha"]["HL"], report["alpha"]["HH"])
+        mean = items * (2 * ground + rates.expected_bonus(each, options.high_rate)) * (1 + float(rules.fee))
+        spend |= {"expected": format_amount(round(mean), currency), "high_rate": options.high_rate}
+    return spend

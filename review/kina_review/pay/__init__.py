@@ -1,0 +1,7 @@
+"""Money: the ledger, payments and their evidence, audits, statements."""
+
+from __future__ import annotations
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,278 @@
+"""Every sum of the ledger derived again from the files and the registered terms, with code of its own.
+
+Nothing of the settlement is used here: who counts, who wins and what that pays is worked out a
+second time, in another way, from the same tables. Payments are walked line by line: each step must
+follow, and nothing may be planned that was not owed then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from kina_review.records import Finding, Grade, LedgerEntry, Review
+from kina_review.rubric import ReviewRules, weighted
+
+PLACES = 2
+"""Reviews that may compete for one item."""
+STEPS: Mapping[str, str] = {
+    "": "planned",
+    "planned": "in_flight cancelled confirmed failed returned refunded",
+    "in_flight": "confirmed failed unknown returned refunded",
+    "unknown": "confirmed failed returned refunded",
+    "confirmed": "returned refunded",
+    "failed": "confirmed",
+    "cancelled": "confirmed",
+}
+"""State of a payment to the states that may follow it."""
+
+Place = tuple[str, str]
+Key = tuple[str, str, str, str]
+"""item_id, round, reviewer_id, kind."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """What the ledger must follow from."""
+
+    reviews: Sequence[Review]
+    grades: Sequence[Grade] = ()
+    findings: Sequence[Finding] = ()
+    numbers: ReviewRules = ReviewRules()
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Grades by review and findings by place."""
+
+    grades: Mapping[tuple[str, str, str], Sequence[Grade]]
+    findings: Mapping[Place, Finding]
+    numbers: ReviewRules
+
+
+@dataclass
+class Books:
+    """What the ledger says, sorted."""
+
+    rules: dict[str, dict[str, Any]] = field(default_factory=dict)
+    terms: dict[Place, dict[str, Any]] = field(default_factory=dict)
+    """Item and round to its deadline and penalty."""
+    sums: dict[Key, int] = field(default_factory=lambda: defaultdict(int))
+    lines: dict[Key, list[LedgerEntry]] = field(default_factory=lambda: defaultdict(list))
+    versions: dict[Place, str] = field(default_factory=dict)
+    """Item and round to the rule that its first line names."""
+
+
+def audit(entries: Iterable[LedgerEntry], files: Files) -> list[str]:
+    """Return a sentence for each line, sum or payment that does not follow; empty: all does."""
+    everything = list(entries)
+    books = _sort(everything)
+    facts = Facts(
+        _by_review(files.grades), {(one.item_id, one.round): one for one in files.findings}, files.numbers
+    )
+    due: dict[Key, int] = {}
+    faults: list[str] = []
+    for place, rows in _by_place(files.reviews).items():
+        earned, fault = _derive(place, rows, facts, books)
+        due |= earned
+        faults += [fault] if fault else []
+    return [*faults, *_compare(due, books), *_refs(everything), *_walk_payments(everything)]
+
+
+def _sort(entries: Iterable[LedgerEntry]) -> Books:
+    books = Books()
+    for entry in entries:
+        if entry.kind == "rule":
+            books.rules[entry.rule] = json.loads(entry.reason)
+        elif entry.kind == "evidence":
+            books.terms[entry.item_id, entry.round] = json.loads(entry.reason)
+        elif entry.kind in ("base", "bonus", "penalty"):
+            key = (entry.item_id, entry.round, entry.reviewer_id, entry.kind)
+            books.sums[key] += entry.amount_minor
+            books.lines[key].append(entry)
+            books.versions.setdefault(key[:2], entry.rule)
+    return books
+
+
+def _by_place(reviews: Iterable[Review]) -> dict[Place, list[Review]]:
+    found: dict[Place, list[Review]] = defaultdict(list)
+    for review in reviews:
+        found[review.item_id, review.round].append(review)
+    return dict(sorted(found.items()))
+
+
+def _derive(place: Place, rows: Sequence[Review], facts: Facts, books: Books) -> tuple[dict[Key, int], str]:
+    """Work out what the reviewers of one item earn; a sentence says why that cannot be done."""
+    version = books.versions.get(place, "")
+    if version not in books.rules:
+        return {}, f"item {place[0]!r}, round {place[1]!r}: nothing of it is posted under a registered rule"
+    rule, terms = books.rules[version], books.terms.get(place, {})
+    counted = _counted(rows, terms.get("deadline"))
+    earned = {(*place, row.reviewer_id, kind): 0 for row in rows for kind in ("base", "bonus", "penalty")}
+    for review in counted:
+        earned[*place, review.reviewer_id, "base"] = int(rule["base_minor"])
+    finding = facts.findings.get(place)
+    scores = {review.reviewer_id: _score(review, facts) for review in counted}
+    for who, minor in _prizes(place[0], scores, finding, rule).items():
+        earned[*place, who, "bonus"] = minor
+    for review in counted:
+        if finding and finding.flawed and finding.flaw not in {flaw.kind for flaw in review.flaws}:
+            most = sum(earned[*place, review.reviewer_id, kind] for kind in ("base", "bonus"))
+            earned[*place, review.reviewer_id, "penalty"] = -min(most, int(terms.get("penalty_minor", 0)))
+    return earned, _wrong_rule(place, version, counted, books.rules)
+
+
+def _counted(rows: Sequence[Review], deadline: str | None) -> list[Review]:
+    """Return the reviews that count: whole, in time, by their signer; one a reviewer, two an item."""
+    last = datetime.fromisoformat(deadline) if deadline else None
+    whole = [row for row in rows if _is_whole(row, last)]
+    whole.sort(key=lambda row: (row.submitted_at is None, row.submitted_at or 0, row.reviewer_id))
+    first: dict[str, Review] = {}
+    for row in whole:
+        first.setdefault(row.reviewer_id, row)
+    persons = [row.payee_id or row.reviewer_id for row in first.values()]
+    return [row for row in first.values() if persons.count(row.payee_id or row.reviewer_id) == 1][:PLACES]
+
+
+def _is_whole(row: Review, last: datetime | None) -> bool:
+    if row.status != "submitted" or (row.updated_by or row.reviewer_id) != row.reviewer_id:
+        return False
+    if row.submitted_at is None:
+        return row.review_score is not None or bool(row.ratings) or row.verdict is not None
+    return last is None or row.submitted_at <= last
+
+
+def _by_review(grades: Iterable[Grade]) -> dict[tuple[str, str, str], list[Grade]]:
+    found: dict[tuple[str, str, str], list[Grade]] = defaultdict(list)
+    for grade in grades:
+        found[grade.item_id, grade.round, grade.reviewer_id].append(grade)
+    return found
+
+
+def _score(review: Review, facts: Facts) -> Fraction | None:
+    graders: dict[str, Fraction] = {}
+    for grade in facts.grades.get((review.item_id, review.round, review.reviewer_id), ()):
+        if grade.review_score is not None:
+            graders[grade.grader_id] = Fraction(grade.review_score)
+        elif grade.marks:
+            graders[grade.grader_id] = Fraction(weighted(grade.marks, facts.numbers))
+    if graders:
+        return sum(graders.values(), Fraction(0)) / len(graders)
+    return None if review.review_score is None else Fraction(review.review_score)
+
+
+def _prizes(
+    item_id: str, scores: Mapping[str, Fraction | None], finding: Finding | None, rule: Mapping[str, Any]
+) -> dict[str, int]:
+    """Return who gets how much of the bonus (paper, section 3.2, and the tie rule)."""
+    known = {who: score for who, score in scores.items() if score is not None}
+    bar, bonus = Fraction(Decimal(str(rule["bar"]))), int(rule["bonus_minor"])
+    if len(known) < PLACES:
+        return {}
+    failed = set(finding.failed) & known.keys() if finding else set()
+    if failed:
+        return {who: bonus for who, score in known.items() if who not in failed and score >= bar}
+    top = max(known.values())
+    best = sorted(who for who, score in known.items() if score == top and score >= bar)
+    if len(best) < PLACES:
+        return dict.fromkeys(best, bonus)
+    digest = hashlib.sha256(f"seed{rule.get('seed', 0)}|{item_id}|tie".encode()).digest()
+    lucky, other = best[digest[0] % 2], best[1 - digest[0] % 2]
+    if rule["tie"] == "split":
+        return {lucky: bonus - bonus // 2, other: bonus // 2}
+    return {lucky: bonus} if rule["tie"] == "coin" else {}
+
+
+def _wrong_rule(
+    place: Place, version: str, counted: Sequence[Review], rules: Mapping[str, Mapping[str, Any]]
+) -> str:
+    moments = [review.submitted_at for review in counted if review.submitted_at is not None]
+    begins = {name: rule["valid_from"] for name, rule in rules.items() if rule.get("valid_from")}
+    if not moments or version not in begins:
+        return ""
+    begun = {name: at for name, at in begins.items() if _moment(at) <= min(moments)}
+    right = max(begun, key=lambda name: _moment(begun[name]), default=None)
+    if right == version:
+        return ""
+    return (
+        f"item {place[0]!r}, round {place[1]!r}: settled under rule {version}, and rule {right} was in force"
+    )
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def _compare(due: Mapping[Key, int], books: Books) -> list[str]:
+    faults = []
+    for key in sorted(due.keys() | books.sums.keys()):
+        item_id, round_, who, kind = key
+        posted, wanted = books.sums.get(key, 0), due.get(key, 0)
+        if posted != wanted:
+            numbers = ", ".join(str(line.seq) for line in books.lines.get(key, ())) or "none"
+            faults.append(
+                f"lines {numbers}: {kind} of {who!r} on item {item_id!r}, round {round_!r} is {posted} minor "
+                f"units, and the files give {wanted}"
+            )
+    return faults
+
+
+def _refs(entries: Iterable[LedgerEntry]) -> list[str]:
+    """Name lines that pay a reviewer's work to somebody else than the lines before."""
+    seen: dict[str, str] = {}
+    return [
+        f"line {entry.seq}: {entry.reviewer_id!r} is paid to another payee than before"
+        for entry in entries
+        if entry.reviewer_id and seen.setdefault(entry.reviewer_id, entry.payee_ref) != entry.payee_ref
+    ]
+
+
+@dataclass
+class _Transfer:
+    state: str = ""
+    amount: int = 0
+    out: int = 0
+
+
+def _walk_payments(entries: Iterable[LedgerEntry]) -> list[str]:
+    faults: list[str] = []
+    owed: dict[str, int] = defaultdict(int)
+    known: dict[str, _Transfer] = defaultdict(_Transfer)
+    for entry in entries:
+        if entry.kind == "payment":
+            faults += _step(entry, known[entry.payment_id], owed[entry.payee_ref])
+        owed[entry.payee_ref] += entry.amount_minor
+    return faults
+
+
+def _step(entry: LedgerEntry, transfer: _Transfer, owed: int) -> list[str]:
+    """Hold one step of a payment against the steps before it, and take it."""
+    state, _, text = entry.reason.partition(" ")
+    told = json.loads(text) if text else {}
+    here = f"line {entry.seq}: payment {entry.payment_id}"
+    faults = []
+    persons = {told.get("by", "").casefold(), told.get("approved_by", "").casefold()} - {""}
+    adjusted = "approved_by" in told
+    if adjusted and len(persons) != PLACES:
+        faults.append(f"{here} is adjusted without a second person")
+    if not adjusted and state not in STEPS.get(transfer.state, "").split():
+        faults.append(f"{here} goes from {transfer.state or 'nothing'} to {state}")
+    out = transfer.out - entry.amount_minor
+    if state == "planned":
+        transfer.amount = -entry.amount_minor
+        if not 0 < transfer.amount <= owed:
+            faults.append(f"{here} plans {transfer.amount} minor units where {owed} were owed")
+    elif not adjusted:
+        gone = state in ("failed", "cancelled", "returned", "refunded")
+        wanted = 0 if gone else transfer.amount if state == "confirmed" else transfer.out
+        if out != wanted:
+            faults.append(f"{here} is {state} with {out} minor units out, not {wanted}")
+    transfer.state, transfer.out = state, out
+    return faults

@@ -1,0 +1,110 @@
+"""What awards amount to in the ledger, and the lines that bring what is held to what is due."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kina_build.errors import Refusal
+from kina_build.jsonl import canonical
+from kina_review.pay.ledger import Holding, PayKey
+from kina_review.records import Award, EntryKind, LedgerEntry
+from kina_review.tournament.screening import EARNS_NOTHING
+from kina_review.tournament.settlement import Settlement
+
+
+def targets(awards: Sequence[Award], refs: Mapping[str, str]) -> dict[PayKey, Holding]:
+    """Return what each award should amount to in the ledger, zero lines with their reason included.
+
+    Args:
+        awards: one a reviewer, item and round.
+        refs: reviewer id to payee reference.
+    """
+    due: dict[PayKey, Holding] = {}
+    for award in awards:
+        for kind, amount, reason in _parts(award):
+            key = (award.item_id, award.round, award.reviewer_id, kind)
+            due[key] = Holding(amount, reason, award.rule, refs[award.reviewer_id])
+    return due
+
+
+def _parts(award: Award) -> list[tuple[EntryKind, int, str]]:
+    if award.reason in EARNS_NOTHING:
+        return [("base", 0, award.reason)]
+    parts: list[tuple[EntryKind, int, str]] = [
+        ("base", award.base_minor, "complete"),
+        ("bonus", award.bonus_minor, award.reason),
+    ]
+    return [*parts, ("penalty", award.penalty_minor, "audit_penalty")] if award.penalty_minor else parts
+
+
+def differences(due: Mapping[PayKey, Holding], held: Mapping[PayKey, Holding]) -> list[LedgerEntry]:
+    """Return the lines that bring what is held to what is due, in key order.
+
+    Only items and rounds that stand in `due` are touched; their payables that are no
+    longer due go to zero. A new reason without a new amount is a line of zero.
+
+    Raises:
+        Refusal: an item was settled under another rule, or a reviewer has another payee.
+    """
+    places = {key[:2] for key in due}
+    lines: list[LedgerEntry] = []
+    for key in sorted(due.keys() | {key for key in held if key[:2] in places}):
+        before = held.get(key)
+        after = due.get(key)
+        if after is None and before is not None:
+            after = Holding(0, "withdrawn", before.rule, before.payee_ref)
+        if after is None:
+            continue
+        if before is not None:
+            _check_same(key, before, after)
+        if before is None or (before.amount_minor, before.reason) != (after.amount_minor, after.reason):
+            lines.append(_line(key, after, after.amount_minor - (before.amount_minor if before else 0)))
+    return lines
+
+
+def rule_lines(settlement: Settlement, known: Mapping[str, str]) -> list[LedgerEntry]:
+    """Return the lines that register the pay rules used, with their seed, if the ledger lacks them.
+
+    The seed is a term of pay: another one would hand ties to somebody else.
+
+    Raises:
+        Refusal: a version is already registered with other terms.
+    """
+    lines = []
+    used = {award.rule for award in settlement.awards}
+    for rule in settlement.terms.rules:
+        if rule.version not in used:
+            continue
+        terms = rule.model_dump(mode="json", exclude={"version"})
+        text = canonical(terms | {"seed": settlement.terms.seed})
+        if known.get(rule.version, text) != text:
+            raise Refusal(
+                f"pay rule {rule.version} stands in the ledger with other terms: {known[rule.version]}",
+                hint="pay past work by the rule it was done under; give new terms a new --rule-version",
+            )
+        if rule.version not in known:
+            lines.append(LedgerEntry(seq=0, kind="rule", rule=rule.version, reason=text))
+    return lines
+
+
+def _check_same(key: PayKey, before: Holding, after: Holding) -> None:
+    if before.rule != after.rule and before.reason not in EARNS_NOTHING and after.reason != "withdrawn":
+        raise Refusal(
+            f"item {key[0]!r}, round {key[1]!r} was settled under pay rule {before.rule}, not {after.rule}",
+            hint="work keeps the rule it was done under; settle it with that rule",
+        )
+
+
+def _line(key: PayKey, after: Holding, amount_minor: int) -> LedgerEntry:
+    item_id, round_, reviewer_id, kind = key
+    return LedgerEntry(
+        seq=0,
+        kind=kind,
+        item_id=item_id,
+        round=round_,
+        reviewer_id=reviewer_id,
+        payee_ref=after.payee_ref,
+        rule=after.rule,
+        amount_minor=amount_minor,
+        reason=after.reason,
+    )
