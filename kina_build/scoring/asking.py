@@ -10,7 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from kina_build.chat import ChatReply, Endpoint, Meter, ReplyLog, complete, cost_of, count_statuses
+from kina_build.chat import ChatReply, Endpoint, Meter, ReplyLog, complete, cost_of
+from kina_build.chat.records import count_statuses
 from kina_build.config import ChatRules, ScoringRules
 from kina_build.errors import UsageError
 from kina_build.items.model import Item

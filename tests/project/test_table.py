@@ -43,11 +43,11 @@ def test_what_it_does_not_know_is_an_error(tmp_path: Path, text: str, said: str)
 
 
 def test_a_batch_does_not_hinder_the_numbers_of_review(tmp_path: Path) -> None:
-    from kina_build.cli.review_page import review_rules
     from kina_build.config import load_settings
+    from kina_review.rubric import rules_of
 
     (tmp_path / "kina.toml").write_text("[review]\nbar = 3\n[review.batch]\nbase = 2.00\n")
-    assert review_rules(load_settings(tmp_path / "kina.toml")).bar == 3
+    assert rules_of(load_settings(tmp_path / "kina.toml")).bar == 3
 
 
 def test_several_sources_are_imported_each_by_its_own_map(tmp_path: Path) -> None:

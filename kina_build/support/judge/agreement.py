@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kina_build.chat import ChatReply, cost_of, count_statuses
+from kina_build.chat import ChatReply, cost_of
+from kina_build.chat.records import count_statuses
 from kina_build.config import ChatRules, SupportRules
 from kina_build.errors import Refusal
 from kina_build.items.model import Item
