@@ -272,6 +272,8 @@ def _questions() -> tuple[Artefact, ...]:
 
 
 def _selection() -> tuple[Artefact, ...]:
+    from kina_build.project.eligible import LeftOut
+    from kina_build.project.log import Entry
     from kina_build.selection.records import Quota, Selection
     from kina_build.support.anchors import Anchor
     from kina_build.support.judge.ratings import Rating
@@ -281,6 +283,15 @@ def _selection() -> tuple[Artefact, ...]:
         Artefact(
             "ratings.jsonl", Rating, "how much items show of anchors, by judges", "support", ("support",)
         ),
+        Artefact(
+            "left-out.json",
+            LeftOut,
+            "the items that may not be selected, and why",
+            "leave-out",
+            ("select", "budget"),
+            "document",
+        ),
+        Artefact("log.jsonl", Entry, "what a build ran", "build", ("log", "status")),
         Artefact("budget.jsonl", Quota, "how many items of a stratum are taken", "budget", ("select",)),
         Artefact(
             "selection.json",

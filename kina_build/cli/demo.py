@@ -14,7 +14,6 @@ from kina_build.cli.console import Console
 from kina_build.cli.project import walk_through
 from kina_build.cli.project_views import show_rest
 from kina_build.errors import KinaError, UsageError
-from kina_build.selection.reading import figures_of
 
 if TYPE_CHECKING:
     from kina_build.project.status import ProjectStatus
@@ -30,6 +29,13 @@ def _tell_release(report: Mapping[str, Any]) -> str:
     return (
         f"{report['items']} of {found['asked']} items, at least {reached} of what {found['asked']} can reach"
     )
+
+
+def _tell_selection(report: Mapping[str, Any]) -> str:
+    from kina_build.selection.reading import figures_of
+
+    found = f"{len(report['item_ids'])} items, objective {report['objective']:.3f}"
+    return f"{found}, at least {figures_of(report).share} of the optimum"
 
 
 Tell = Callable[[Mapping[str, Any]], str]
@@ -61,10 +67,7 @@ STORY: Mapping[str, tuple[str, Tell]] = {
     "budget": ("budget.jsonl", lambda r: f"{r['total']} items shared over {len(r['k'])} fields"),
     "select": (
         "selection.json",
-        lambda r: (
-            f"{len(r['item_ids'])} items, objective {r['objective']:.3f}, "
-            f"at least {figures_of(r).share} of the optimum"
-        ),
+        _tell_selection,
     ),
     "certify": ("certificate.json", lambda r: "the certificate holds"),
     "export": ("release/", _tell_release),
