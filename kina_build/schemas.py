@@ -91,6 +91,70 @@ class Judged(Shape):
     """Item (or its salted hash), whether it is flawed, split; null where no audit was given."""
 
 
+class Coefficient(Shape):
+    """One coefficient of agreement beyond chance, or why it has no value."""
+
+    name: str
+    value: float | None
+    low: float | None
+    """Lower end of its interval."""
+    high: float | None
+    reason: str
+    """Why there is no value; empty where there is one."""
+    units: int
+    """Items that at least two reviewers judged."""
+    values: int
+    """Judgements."""
+    percent_agreement: float | None
+    """Share of equal pairs of judgements, chance included."""
+
+
+class Agreement(Shape):
+    """How far reviewers agreed with each other."""
+
+    reviews: int
+    agreement: dict[str, Coefficient]
+    """By what was judged and the coefficient's name."""
+
+
+class Report(BaseModel):
+    """Base of the documents that --json prints too: more fields may stand beside those promised."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class CertificateReport(Report):
+    """What `kina certify` found."""
+
+    verified: bool
+    faults: list[str]
+    checked: list[str]
+    """What was recomputed."""
+    items: int
+    objective: float
+    steps: int
+    """The objective as a whole number of steps."""
+    files: list[dict[str, Any]]
+    """What was read, with the digest of each, and who said so."""
+
+
+class VerificationReport(Report):
+    """What `kina verify` found."""
+
+    ok: bool
+    faults: list[Any]
+    checks: list[str]
+    """What was looked at."""
+    release: str
+    version: str
+    content_hash: str
+    items: int
+    figures: dict[str, Any]
+    """Derived anew from rows and evidence, in whole numbers."""
+    verifier: str
+    """sha256 of the stand-alone verifier, as this version ships it."""
+
+
 class InstanceAnchors(Shape):
     """The anchors of a selection problem."""
 
@@ -244,6 +308,7 @@ def _questions() -> tuple[Artefact, ...]:
     from kina_build.items.checking.rule import Finding
     from kina_build.items.model import Item
     from kina_build.items.triage import Difficulty, Suspicion
+    from kina_build.project.decisions import Ruling
 
     readers = ("check", "dedup", "contamination", "triage", "support", "select", "review assign", "export")
     return (
@@ -257,7 +322,8 @@ def _questions() -> tuple[Artefact, ...]:
             ("select", "export", "report"),
             "document",
         ),
-        Artefact("overrides.jsonl", Override, "what a person decided about pairs", "", ("dedup",)),
+        Artefact("rulings.jsonl", Ruling, "what a person decided", "decide", ("overrides", "leave-out")),
+        Artefact("overrides.jsonl", Override, "decisions on pairs and items", "overrides", ("dedup",)),
         Artefact(
             "contamination.json",
             Contamination,
@@ -286,12 +352,11 @@ def _selection() -> tuple[Artefact, ...]:
         Artefact(
             "left-out.json",
             LeftOut,
-            "the items that may not be selected, and why",
+            "items that may not be selected, and why",
             "leave-out",
-            ("select", "budget"),
+            ("budget", "select"),
             "document",
         ),
-        Artefact("log.jsonl", Entry, "what a build ran", "build", ("log", "status")),
         Artefact("budget.jsonl", Quota, "how many items of a stratum are taken", "budget", ("select",)),
         Artefact(
             "selection.json",
@@ -301,6 +366,10 @@ def _selection() -> tuple[Artefact, ...]:
             ("certify", "top-up", "export", "report"),
             "document",
         ),
+        Artefact(
+            "certificate.json", CertificateReport, "what certify found", "certify", ("report",), "document"
+        ),
+        Artefact("log.jsonl", Entry, "what a build ran when", "build", ("log",)),
     )
 
 
@@ -323,6 +392,14 @@ def _review() -> tuple[Artefact, ...]:
             "what reviewers handed in",
             "review pull",
             ("review settle", "review agreement", "review graders"),
+        ),
+        Artefact(
+            "agreement.json",
+            Agreement,
+            "how far reviewers agree",
+            "review agreement",
+            ("export", "report"),
+            "document",
         ),
         Artefact("scores.csv", records.Grade, "blind scores of reviews", "review pull", ("review settle",)),
         Artefact("contests.jsonl", records.Contest, "two reviews compared", "review settle", ("report",)),
@@ -376,6 +453,7 @@ def _release() -> tuple[Artefact, ...]:
             "instance.json", Instance, "evidence: the selection problem", "export", ("verify",), "document"
         ),
         Artefact("judged.json", Judged, "evidence: decisions and audit", "export", ("verify",), "document"),
+        Artefact("verification.json", VerificationReport, "what verify found", "verify", (), "document"),
         Artefact("manifest.json", Manifest, "how an output came to be", "", (), "document"),
     )
 

@@ -2,6 +2,7 @@
 
 - `console`: a line that starts with "$ " is a command; the lines below it are its output, where "..."
   stands for anything, and a last line "exit 2" for the exit code. Without output it has to succeed.
+  "cd FOLDER" alone holds for what follows.
 - `python`: is run; the blocks of a page share their names. `pycon`: the same with ">>> ".
 - `toml`: is a kina.toml. `json NAME`: each line fits the schema of the artefact of that name.
 - `sh`: is not run (it needs a network, a server, a cluster); each `kina` line in it must parse.
@@ -54,7 +55,7 @@ class Example:
 
 @dataclass
 class Place:
-    """Where a page is run, and the names that its Python blocks share."""
+    """Where a page is run by now, and the names that its Python blocks share."""
 
     folder: Path
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__page__"})
@@ -86,6 +87,9 @@ def faults_of(block: Block, place: Place) -> list[str]:
 
 
 def _run(example: Example, place: Place) -> Iterator[str]:
+    if example.command.startswith("cd ") and "&" not in example.command:
+        place.folder = place.folder / example.command.removeprefix("cd ").strip()
+        return
     code, out, err = run_line(example.command, place.folder)
     wanted = EXIT.search(example.expected)
     expected = example.expected[: wanted.start()] if wanted else example.expected

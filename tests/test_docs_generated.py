@@ -14,6 +14,7 @@ from docs.generate.markdown import slug
 from docs.generate.settings import pages as settings_pages
 from kina_build.config import Settings, explain
 from kina_build.errors import InputError
+from kina_build.project.table import ProjectTable, Source
 from kina_build.schemas import artefacts, schema_of
 from tests.cli.test_contract import COMMANDS
 
@@ -23,13 +24,13 @@ ELSEWHERE = {
     "KINA.dev.json": "KINA.json",
 }
 """Files of the flow that have the form of another."""
-PRINTED = dict.fromkeys(("agreement.json", "certificate.json", "verification.json"), "")
-"""Documents that a command prints, kept as they are."""
 FOREIGN = {"croissant.json": "https://schema.org/"}
 """Files in a standard's own vocabulary, and what they begin with."""
 
 
 def artefact_of(path: Path) -> str:
+    if path.parent.name == "decisions":
+        return "rulings.jsonl"
     if path.name.endswith(".manifest.json"):
         return "manifest.json"
     return ELSEWHERE.get(path.name, path.name)
@@ -39,7 +40,7 @@ def artefact_of(path: Path) -> str:
 def test_every_file_of_the_flow_fits_its_schema(flow: Path) -> None:
     seen = set()
     for path in sorted(flow.rglob("*")):
-        if path.suffix not in (".json", ".jsonl") or path.name in FOREIGN | PRINTED.keys():
+        if path.suffix not in (".json", ".jsonl") or path.name in FOREIGN:
             continue
         name = artefact_of(path)
         seen.add(name)
@@ -136,3 +137,11 @@ def test_every_field_of_a_record_is_on_its_page() -> None:
     for one in artefacts().values():
         text = MADE[f"files/{slug(one.name)}.md"]
         assert [name for name in one.record.model_fields if f"| `{name}` |" not in text] == []
+
+
+def test_every_key_of_a_project_is_on_its_page() -> None:
+    text = MADE["project.md"]
+    for heading in ("[project]", "[[project.source]]", "[project.support]", "[[project.model]]", "[review.batch]"):
+        assert f"## {heading}\n" in text
+    for name in (*ProjectTable.model_fields, *Source.model_fields):
+        assert f"| `{name}` |" in text or f"project.{name}]" in text, name

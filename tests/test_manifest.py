@@ -10,7 +10,7 @@ import pytest
 from kina_build.errors import InputError
 from kina_build.manifest import Job, digest, digests, sidecar
 from kina_build.rows.source import reading
-from kina_build.tables import read_table
+from kina_build.rows.tables import read_table
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from docs.generate import columns, commands, files, letters, settings
+from docs.generate import columns, commands, files, letters, project, settings
 
 FOLDER = Path(__file__).resolve().parent.parent / "generated"
 
@@ -21,6 +21,7 @@ MAKERS: tuple[Callable[[], Pages], ...] = (
     commands.pages,
     files.pages,
     settings.pages,
+    project.pages,
     columns.pages,
     letters.pages,
 )

@@ -36,6 +36,10 @@ def pages() -> dict[str, str]:
             found[f"cli/{name}.md"] = page(named, *sections)
             rows = [[code(f"{top} {one}"), cell(what)] for one, what in lines.items()]
             index += [f"## [{named}]({name}.md)\n", table(["command", "does"], rows)]
+    left = [path for path in commands() if not any(f"## kina {' '.join(path)}\n" in text for text in found.values())]
+    if left:  # `kina --help` lists them under "More"
+        found["cli/more.md"] = page("More", *map(_section, left))
+        index.append("## [More](more.md)\n")
     toc = "```{toctree}\n:hidden:\n\n" + "\n".join(f"{n[4:-3]}" for n in found) + "\n```\n"
     return {"cli/index.md": page("Commands", *index, toc)} | found
 

@@ -20,9 +20,13 @@ under `[items.severity]` turns a gate off, except those marked *never*.
 """
 
 
+ELSEWHERE = ("review", "project")
+"""Tables that other rooms check."""
+
+
 def pages() -> dict[str, str]:
     """Make the page of settings and the page of gates."""
-    rows = [row for row in explain(Settings()) if row[0] not in ("review", "project")]
+    rows = [row for row in explain(Settings()) if row[0] not in ELSEWHERE]
     rows += explain(rules_of(Settings()), "review.")
     parts = [INTRO]
     for section, keys in groupby(rows, key=lambda row: row[0].partition(".")[0]):

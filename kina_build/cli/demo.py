@@ -14,6 +14,7 @@ from kina_build.cli.console import Console
 from kina_build.cli.project import walk_through
 from kina_build.cli.project_views import show_rest
 from kina_build.errors import KinaError, UsageError
+from kina_build.selection.figures import figures_of
 
 if TYPE_CHECKING:
     from kina_build.project.status import ProjectStatus
@@ -29,13 +30,6 @@ def _tell_release(report: Mapping[str, Any]) -> str:
     return (
         f"{report['items']} of {found['asked']} items, at least {reached} of what {found['asked']} can reach"
     )
-
-
-def _tell_selection(report: Mapping[str, Any]) -> str:
-    from kina_build.selection.reading import figures_of
-
-    found = f"{len(report['item_ids'])} items, objective {report['objective']:.3f}"
-    return f"{found}, at least {figures_of(report).share} of the optimum"
 
 
 Tell = Callable[[Mapping[str, Any]], str]
@@ -67,7 +61,10 @@ STORY: Mapping[str, tuple[str, Tell]] = {
     "budget": ("budget.jsonl", lambda r: f"{r['total']} items shared over {len(r['k'])} fields"),
     "select": (
         "selection.json",
-        _tell_selection,
+        lambda r: (
+            f"{len(r['item_ids'])} items, objective {r['objective']:.3f}, "
+            f"at least {figures_of(r).share} of the optimum"
+        ),
     ),
     "certify": ("certificate.json", lambda r: "the certificate holds"),
     "export": ("release/", _tell_release),
@@ -111,8 +108,8 @@ def demo(
 
 def _story(status: ProjectStatus) -> list[tuple[str, str]]:
     """Tell what each stage made, by the document beside it."""
-    from kina_build.jsonl import read_document
     from kina_build.manifest import Manifest, sidecar
+    from kina_build.rows.jsonl import read_document
 
     rows = []
     for one in status.stages:
@@ -125,7 +122,7 @@ def _story(status: ProjectStatus) -> list[tuple[str, str]]:
 def _unpack(into: Path, *, overwrite: bool) -> None:
     from importlib.resources import files
 
-    from kina_build.claims import make_folder
+    from kina_build.rows.outputs import make_folder
 
     strangers = [p.name for p in into.iterdir() if p.name not in BUNDLED] if into.is_dir() else []
     if strangers and not overwrite and not (into / BUNDLED[0]).exists():
@@ -138,8 +135,8 @@ def _unpack(into: Path, *, overwrite: bool) -> None:
 
 
 def _put(path: Path, data: bytes, *, overwrite: bool) -> None:
-    from kina_build.claims import sweep
-    from kina_build.jsonl import writing
+    from kina_build.rows.jsonl import writing
+    from kina_build.rows.outputs import sweep
 
     sweep(path)
     if path.exists() and path.read_bytes() == data:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 def decide(
     run: Run,
-    kind: Annotated[Literal["pair", "item", "key", "gate"], typer.Argument(help="What is decided on.")],
+    kind: Annotated[
+        Literal["pair", "item", "key", "finding", "gate"], typer.Argument(help="What is decided on.")
+    ],
     subject: Annotated[
         list[str],
         typer.Argument(metavar="SUBJECT... VERDICT", help="Ids of items or the gate, then what you decide."),
@@ -32,7 +34,8 @@ def decide(
 ) -> None:
     """Record what a person decided: a held pair, an item, a doubtful key, an exception for a gate.
 
-    pair: same, different. item: keep, drop, withdraw. key: right, wrong. gate: allow. The record is
+    pair: same, different. item: keep, drop, withdraw. key: right, wrong. finding (an item and a
+    rule): fine, mend. gate: allow. Of any kind: open, which takes back what you said. The record is
     added to decisions/KIND-WHO.jsonl with instant, reason and a hash of the texts; the next
     `kina build` follows it. Deciding again replaces what you said before.
     """
@@ -85,7 +88,7 @@ def overrides(run: Run, options: OverridesOptions) -> None:
     stage = run.start("overrides", options, show=_show_overrides)
     if stage.up_to_date():
         return
-    from kina_build.jsonl import write_records
+    from kina_build.rows.jsonl import write_records
 
     found = _read_rulings(options.rulings, options.pool)
     write_records(options.output, found.overrides)
@@ -102,8 +105,8 @@ def leave_out(run: Run, options: LeaveOutOptions) -> None:
     stage = run.start("leave-out", options, params={"given": options.given}, show=_show_left_out)
     if stage.up_to_date():
         return
-    from kina_build.jsonl import write_document
     from kina_build.project.eligible import leave_out as find_left_out
+    from kina_build.rows.jsonl import write_document
 
     rulings = _read_rulings(options.ruling, options.pool)
     found = find_left_out(options, rulings)

@@ -50,7 +50,7 @@ def init(
         raise UsageError("none of the files holds questions", hint="kina import FILE -o pool.jsonl says why")
     text = write_toml(proposal, name or Path.cwd().name, template)
     from kina_build.config import load_settings
-    from kina_build.jsonl import write_text
+    from kina_build.rows.jsonl import write_text
 
     write_text(CONFIG, f"{before}\n{text}" if before else text)
     load_settings(CONFIG)
@@ -65,7 +65,7 @@ def _earlier(run: Run) -> str:
     """
     import tomllib
 
-    from kina_build.jsonl import read_text
+    from kina_build.rows.jsonl import read_text
 
     if not CONFIG.exists() or run.overwrite:
         return ""

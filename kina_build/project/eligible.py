@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict
 from kina_build.dedup.records import Contamination, Duplicates
 from kina_build.items.checking.rule import POOL, Finding
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import read_document, read_records
 from kina_build.project.decisions import Rulings
 from kina_build.project.options import LeaveOutOptions
+from kina_build.rows.jsonl import read_document, read_records
 from kina_review.records import Decision
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -62,7 +62,7 @@ def leave_out(given: LeaveOutOptions, rulings: Rulings) -> LeftOut:
     copies = read_document(given.duplicates, Duplicates) if given.duplicates else None
     ruled = _ruled(rulings)
     fallen = {
-        "broken": _broken(given.findings, kept),
+        "broken": _broken(given.findings, kept, _fine(rulings)),
         "contaminated": _contaminated(given.contamination, kept),
         # what a person decided is told as such, also where dedup carried it out
         "copies": {o.item_id: o.reason for o in copies.dropped if o.item_id not in ruled} if copies else {},
@@ -84,7 +84,12 @@ def _count(ids: Sequence[str], fallen: Mapping[str, Mapping[str, str]]) -> LeftO
     return LeftOut(item_ids=gone, pool=len(ids), eligible=len(left), steps=tuple(steps))
 
 
-def _broken(path: Path | None, kept: set[str]) -> dict[str, str]:
+def _fine(rulings: Rulings) -> set[tuple[str, ...]]:
+    """Return the findings that a person called fine: item and rule."""
+    return {one.subject for one in rulings.holding if (one.kind, one.verdict) == ("finding", "fine")}
+
+
+def _broken(path: Path | None, kept: set[str], fine: set[tuple[str, ...]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in _records(path, Finding) if path else ():
         if (
@@ -92,6 +97,7 @@ def _broken(path: Path | None, kept: set[str]) -> dict[str, str]:
             and one.severity == "error"
             and one.rule not in COPIES
             and one.item_id not in kept
+            and (one.item_id, one.rule) not in fine
         ):
             found.setdefault(one.item_id, f"{one.rule}: {one.message}")
     return found

@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict
 
 from kina_build.errors import InputError
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import read_document, read_json
 from kina_build.manifest import Manifest, sidecar
 from kina_build.project import stages
 from kina_build.project.eligible import LeftOut
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.splits import RECORD
+from kina_build.rows.jsonl import read_document, read_json
 
 
 class Level(BaseModel):
@@ -103,6 +103,6 @@ def _released(release: Path) -> list[Level]:
 
 
 def _ids(path: Path) -> list[str]:
-    from kina_build.jsonl import iter_rows
+    from kina_build.rows.jsonl import iter_rows
 
     return [str(row["id"]) for _, row in iter_rows(path)] if path.exists() else []

@@ -14,7 +14,6 @@ from kina_build.items.checking.rule import Finding
 from kina_build.items.importing.files import Layout, find_rows
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import iter_rows, read_document, read_records
 from kina_build.project import stages
 from kina_build.project.decisions import Rulings, check_texts, read_rulings
 from kina_build.project.eligible import LeftOut
@@ -23,6 +22,7 @@ from kina_build.project.table import Project, Source
 from kina_build.project.waiting import Doubt
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.splits import RECORD
+from kina_build.rows.jsonl import iter_rows, read_document, read_records
 from kina_review.records import Assignment, Contest, Decision
 
 ANCHORS_SHOWN = 3

@@ -14,10 +14,10 @@ from kina_build.errors import InputError, UsageError
 from kina_build.items.importing.files import Layout, read_all
 from kina_build.items.model import Item
 from kina_build.items.pool import Pool
-from kina_build.jsonl import read_document
 from kina_build.manifest import Manifest
 from kina_build.project.table import Template
-from kina_build.tables import read_table
+from kina_build.rows.jsonl import read_document
+from kina_build.rows.tables import read_table
 
 TENTH = 10
 """Items of the pool for each item of the proposed size."""

@@ -13,10 +13,8 @@ import networkx as nx
 from pydantic import BaseModel, ConfigDict
 
 from kina_build import __version__
-from kina_build.claims import expect
 from kina_build.errors import InputError
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import canonical, write_document
 from kina_build.manifest import Job, Manifest, digests
 from kina_build.project.decisions import Rulings, check_texts, read_rulings
 from kina_build.project.graph import draw_graph, in_order, owner_of
@@ -26,6 +24,8 @@ from kina_build.project.runner import Outcome, Runner
 from kina_build.project.stages import POOL, Stage
 from kina_build.project.table import Project
 from kina_build.project.waiting import find_cases, refusal_cases, setting_cases, tell_cases
+from kina_build.rows.jsonl import canonical, write_document
+from kina_build.rows.outputs import expect
 
 State = Literal["fresh", "stale", "waiting", "blocked"]
 INTERRUPTED = 130

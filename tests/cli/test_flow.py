@@ -19,8 +19,8 @@ from typer.testing import CliRunner, Result
 
 from kina_build.cli.demo import BUNDLED
 from kina_build.cli.main import app
-from kina_build.jsonl import read_json
 from kina_build.release import standalone
+from kina_build.rows.jsonl import read_json
 
 pytestmark = [pytest.mark.xdist_group("flow"), pytest.mark.timeout(900)]
 

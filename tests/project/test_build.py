@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from kina_build.jsonl import read_document
 from kina_build.manifest import Manifest, sidecar
 from kina_build.project.graph import draw_graph
 from kina_build.project.plan import plan
 from kina_build.project.table import need_project
 from kina_build.project.walk import read_holding
+from kina_build.rows.jsonl import read_document
 from tests.project.conftest import INPUTS, make_project, ran, run_kina, states
 
 pytestmark = [pytest.mark.xdist_group("project"), pytest.mark.timeout(600)]
