@@ -19,7 +19,7 @@ from typer.models import ArgumentInfo
 
 from kina_build.cli import options
 from kina_build.cli.console import Console
-from kina_build.cli.project_line import project_command
+from kina_build.cli.projects.line import project_command
 from kina_build.errors import KinaError, UsageError
 
 if TYPE_CHECKING:

@@ -9,29 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from kina_build import __version__
-from kina_build.cli import (
-    anchors,
-    dedup,
-    demo,
-    desk,
-    fidelity,
-    items,
-    project,
-    ranking,
-    release,
-    repair,
-    report,
-    review,
-    scoring,
-    selection,
-    supervised,
-    support,
-    taxonomy,
-    triage,
-)
+from kina_build.cli import supervised
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.cli.contents import Contents, help_width
+from kina_build.cli.models import ranking, scoring
+from kina_build.cli.projects import build, demo, desk, report
+from kina_build.cli.questions import dedup, items, repair, taxonomy, triage
+from kina_build.cli.releasing import release
+from kina_build.cli.reviewing import group as review
+from kina_build.cli.selecting import anchors, fidelity, selection, support
 
 app = typer.Typer(
     name="kina",
@@ -78,7 +65,7 @@ def config(run: Run) -> None:
 
 
 GROUPS = (
-    project,
+    build,
     demo,
     items,
     triage,

@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 
 from kina_build.fidelity.responses import Floats, Indices, Responses
-from kina_build.selection.balance import cut_bins
-from kina_build.selection.budget import apportion
+from kina_build.selection.sharing.balance import cut_bins
+from kina_build.selection.sharing.draw import apportion
 
 Method = Literal["random", "bins", "spread"]
 """random: stratified random; bins: random in bins of difficulty inside each stratum; spread: every n-th item

@@ -27,11 +27,11 @@ from kina_build.fidelity.responses import Indices, Responses, read_responses
 from kina_build.progress import Progress, silent
 from kina_build.rows.tables import need_rows
 from kina_build.scoring.estimator import Estimator, Kind, LeftOut, digest_items
-from kina_build.selection.budget import Sample, Stratum
 from kina_build.selection.files import levels
 from kina_build.selection.inputs import read_ids
 from kina_build.selection.labels import read_labels
-from kina_build.selection.sharing import Drawn
+from kina_build.selection.sharing.draw import Sample, Stratum
+from kina_build.selection.sharing.share import Drawn
 
 METHODS: tuple[Method, ...] = ("random", "bins", "spread")
 

@@ -14,10 +14,10 @@ from kina_build.items.checking.rule import Finding
 from kina_build.items.importing.files import Layout, find_rows
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
-from kina_build.project import stages
 from kina_build.project.decisions import Rulings, check_texts, read_rulings
 from kina_build.project.eligible import LeftOut
 from kina_build.project.funnel import read_selected
+from kina_build.project.graph import stages
 from kina_build.project.table import Project, Source
 from kina_build.project.waiting import Doubt
 from kina_build.release.record import ReleaseRecord

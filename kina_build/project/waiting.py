@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.dedup.records import Duplicates
-from kina_build.project import stages
 from kina_build.project.decisions import Ruling, Rulings
+from kina_build.project.graph import stages
+from kina_build.project.graph.stages import Stage
 from kina_build.project.log import Case
 from kina_build.project.runner import Outcome
-from kina_build.project.stages import Stage
 from kina_build.project.table import Project
 from kina_build.rows.jsonl import iter_rows, read_document, read_records
 from kina_review.records import Assignment, Audit, Contest, Finding

@@ -17,11 +17,11 @@ from kina_build.errors import InputError
 from kina_build.items.pool import read_pool
 from kina_build.manifest import Job, Manifest, digests
 from kina_build.project.decisions import Rulings, check_texts, read_rulings
-from kina_build.project.graph import draw_graph, in_order, owner_of
+from kina_build.project.graph.edges import draw_graph, in_order, owner_of
+from kina_build.project.graph.plan import plan
+from kina_build.project.graph.stages import POOL, Stage
 from kina_build.project.log import Case, Entry, append, read_log
-from kina_build.project.plan import plan
 from kina_build.project.runner import Outcome, Runner
-from kina_build.project.stages import POOL, Stage
 from kina_build.project.table import Project
 from kina_build.project.waiting import find_cases, refusal_cases, setting_cases, tell_cases
 from kina_build.rows.jsonl import canonical, write_document

@@ -97,9 +97,9 @@ def read_selection(path: Path) -> Selected:
         InputError: unreadable, or it names no items.
         Refusal: a certificate that was changed after it was sealed.
     """
-    from kina_build.selection.budget import STATEMENT
     from kina_build.selection.reading import read_selection as read_document_of
     from kina_build.selection.reading import seal
+    from kina_build.selection.sharing.draw import STATEMENT
 
     found = read_document(path, _Selection)
     if not found.item_ids:

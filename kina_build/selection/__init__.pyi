@@ -7,6 +7,6 @@ from .library import top_up as top_up
 from .reading import read_selection as read_selection
 from .records import Quota as Quota
 from .records import Selection as Selection
-from .sharing import Budget as Budget
+from .sharing.share import Budget as Budget
 from .solver.shortage import Infeasible as Infeasible
 from .verifier.verify import Verification as Verification

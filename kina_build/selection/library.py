@@ -10,7 +10,6 @@ from typing import Any, Protocol
 from kina_build.config import SelectionRules
 from kina_build.errors import InputError, UsageError
 from kina_build.selection import domains as by_domain
-from kina_build.selection.budget import draw_sample
 from kina_build.selection.files import levels
 from kina_build.selection.inputs import (
     Inputs,
@@ -25,7 +24,8 @@ from kina_build.selection.labels import read_labels
 from kina_build.selection.options import Shares
 from kina_build.selection.reading import read_selection
 from kina_build.selection.records import ConflictMode, Quota, Selection
-from kina_build.selection.sharing import Budget, Drawn, share
+from kina_build.selection.sharing.draw import draw_sample
+from kina_build.selection.sharing.share import Budget, Drawn, share
 from kina_build.selection.verifier.verify import Expected, Verification, verify
 from kina_build.support.library import Pool, items_of
 from kina_build.support.matrix import SupportMatrix

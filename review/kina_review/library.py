@@ -15,14 +15,14 @@ from typing import Any
 from kina_review import intake
 from kina_review.instants import read_moment
 from kina_review.money import parse_pay
-from kina_review.pay.auditor import Files
-from kina_review.pay.auditor import audit as audit_entries
-from kina_review.pay.ledger import open_ledger
+from kina_review.pay.auditing.auditor import Files
+from kina_review.pay.auditing.auditor import audit as audit_entries
+from kina_review.pay.book.ledger import open_ledger
 from kina_review.pay.options import PlanOptions
 from kina_review.pay.paying import Planned
 from kina_review.pay.paying import plan_payments as plan_files
-from kina_review.pay.providers import Provider
-from kina_review.pay.reconciling import reconcile_list
+from kina_review.pay.providers.files import Provider
+from kina_review.pay.providers.reconciling import reconcile_list
 from kina_review.pay.settling import Settled
 from kina_review.records import Finding, Grade, Id, Review
 from kina_review.rubric import ReviewRules

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from kina_build.cli.demo import BUNDLED
 from kina_build.cli.main import app
+from kina_build.cli.projects.demo import BUNDLED
 from kina_build.release import standalone
 from kina_build.rows.jsonl import read_json
 

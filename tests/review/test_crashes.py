@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from kina_review.pay.ledger import open_ledger
+from kina_review.pay.book.ledger import open_ledger
 from kina_review.pay.payees import book_path, read_book
 from kina_review.pay.payments import read_payments
 
@@ -26,7 +26,7 @@ DUE = ITEMS * 900
 NURSERY = """
 import os, sys
 from pathlib import Path
-from kina_review.pay.ledger import open_ledger
+from kina_review.pay.book.ledger import open_ledger
 from kina_review.pay.payees import book_path, read_book
 from kina_review.pay.plans import plan_into
 from kina_review.pay.posting import post_to

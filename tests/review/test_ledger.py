@@ -12,11 +12,11 @@ import pytest
 
 from kina_build.errors import InputError, Refusal
 from kina_build.rows.jsonl import canonical
-from kina_review.pay.ledger import Ledger, create_ledger, open_ledger
-from kina_review.pay.ledger_file import COLUMNS, OLDER_FORMAT, SCHEMA
+from kina_review.pay.book.file import COLUMNS, OLDER_FORMAT, SCHEMA
+from kina_review.pay.book.ledger import Ledger, create_ledger, open_ledger
+from kina_review.pay.book.seal import Head, chain, find_anchors, key_path, mark_path
 from kina_review.pay.payees import PayeeBook, book_path, read_book, write_book
 from kina_review.pay.posting import post_to, preview
-from kina_review.pay.seal import Head, chain, find_anchors, key_path, mark_path
 from tests.review.stories import review, rule, settled
 
 REST = ", ".join(COLUMNS[1:])
@@ -252,7 +252,7 @@ def test_a_failed_transaction_leaves_nothing(paid: Path) -> None:
 
 
 def test_a_second_writer_waits_and_is_refused_in_the_end(paid: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kina_review.pay.ledger_file.WAIT_S", 0.05)
+    monkeypatch.setattr("kina_review.pay.book.file.WAIT_S", 0.05)
     with (
         open_ledger(paid) as first,
         open_ledger(paid) as second,

@@ -8,7 +8,7 @@ import pytest
 
 from kina_review import exports, instants, money, tableforms
 from kina_review.desk import worksheets
-from kina_review.pay import seal
+from kina_review.pay.book import seal
 
 PATTERNS = [
     (exports.TOOL_PREFIX, "doccano_ann", "ann"),

@@ -12,8 +12,8 @@ from hypothesis import settings as budget
 from hypothesis import strategies as st
 
 from kina_build.errors import Refusal
+from kina_review.pay.book.ledger import Ledger, create_ledger, open_ledger
 from kina_review.pay.drafting import draft_lines
-from kina_review.pay.ledger import Ledger, create_ledger, open_ledger
 from kina_review.pay.payees import PayeeBook
 from kina_review.pay.payments import UNDER_WAY, move_batch, read_payments
 from kina_review.pay.plans import plan_into

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from kina_build.errors import InputError, RowErrors, UsageError
-from kina_build.selection.balance import RULE, balance, cut_bins, read_difficulty, read_rule
 from kina_build.selection.domains import select
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.records import Quota
+from kina_build.selection.sharing.balance import RULE, balance, cut_bins, read_difficulty, read_rule
 from kina_build.selection.verifier.verify import verify
 from kina_build.support.matrix import build_matrix
 

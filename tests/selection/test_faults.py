@@ -105,7 +105,7 @@ def prefix_slice(kina: Kina, given: Row, expected: Row) -> None:
 
 
 def quota_rounding(kina: Kina, given: Row, expected: Row) -> None:
-    from kina_build.selection.budget import apportion
+    from kina_build.selection.sharing.draw import apportion
 
     shares = apportion(given["K"], given["shares"])
     assert shares == expected["quota"]

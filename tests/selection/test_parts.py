@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from kina_build.config import SelectionRules
 from kina_build.errors import Refusal, UsageError
-from kina_build.selection.budget import apportion, make_budget, share_by_gain
 from kina_build.selection.compare import draw_random, find_gaps
 from kina_build.selection.domains import select
 from kina_build.selection.inputs import Inputs, sort_pairs
 from kina_build.selection.posing import split
 from kina_build.selection.records import Quota
+from kina_build.selection.sharing.draw import apportion, make_budget, share_by_gain
 from kina_build.selection.solver.bounds import bound_online, tighten
 from kina_build.selection.solver.choose import choose, guarantee_of
 from kina_build.selection.solver.conflicts import connect

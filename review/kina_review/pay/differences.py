@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kina_build.errors import Refusal
 from kina_build.rows.jsonl import canonical
-from kina_review.pay.ledger import Holding, PayKey
+from kina_review.pay.book.ledger import Holding, PayKey
 from kina_review.records import Award, EntryKind, LedgerEntry
 from kina_review.tournament.gradings import Grading
 from kina_review.tournament.screening import EARNS_NOTHING

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from kina_build.errors import Refusal
 from kina_build.rows.jsonl import canonical
 from kina_review.money import MOST_SUM_MINOR, format_amount
+from kina_review.pay.book.ledger import Holding, Ledger, PayKey
 from kina_review.pay.differences import differences, rule_lines, targets
-from kina_review.pay.ledger import Holding, Ledger, PayKey
 from kina_review.pay.payees import PayeeBook
 from kina_review.pay.plans import FREED, HELD, HoldKey, hold_line, open_holds
 from kina_review.records import LedgerEntry

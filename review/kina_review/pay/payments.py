@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kina_build.errors import InputError, Refusal
 from kina_build.rows.jsonl import canonical
-from kina_review.pay.ledger import Ledger
+from kina_review.pay.book.ledger import Ledger
 from kina_review.records import LedgerEntry, Payment, PaymentState, Step
 
 NEXT: Mapping[PaymentState, frozenset[PaymentState]] = {

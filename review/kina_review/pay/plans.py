@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from kina_build.errors import InputError, Refusal
 from kina_review.money import cap, format_amount
-from kina_review.pay.ledger import Ledger
+from kina_review.pay.book.ledger import Ledger
 from kina_review.pay.payments import SENT, paid_out, read_payments, step_line, unsettled_hint
 from kina_review.records import LedgerEntry, Payment, Step
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kina_build.errors import InputError, Refusal
+from kina_review.pay.book.ledger import Ledger, create_ledger, open_ledger
+from kina_review.pay.book.seal import Head
 from kina_review.pay.drafting import check_disputes, draft, draft_lines
-from kina_review.pay.ledger import Ledger, create_ledger, open_ledger
 from kina_review.pay.payees import PayeeBook, begin_book, book_path, check_book, read_book, write_book
-from kina_review.pay.seal import Head
 from kina_review.records import Finding, LedgerEntry
 from kina_review.tournament.evidence import Place, read_evidence
 from kina_review.tournament.settlement import Settlement, Terms

@@ -16,12 +16,12 @@ from kina_review.instants import read_moment
 from kina_review.money import format_amount, parse_pay
 from kina_review.pay import posting
 from kina_review.pay.audit import read_draws, undrawn
-from kina_review.pay.auditor import Files, audit
+from kina_review.pay.auditing.auditor import Files, audit
 from kina_review.pay.batch import need
-from kina_review.pay.ledger import open_ledger
+from kina_review.pay.book.ledger import open_ledger
+from kina_review.pay.book.seal import key_path, mark_path
 from kina_review.pay.options import AuditOptions
 from kina_review.pay.payees import book_path
-from kina_review.pay.seal import key_path, mark_path
 from kina_review.records import Audit, Award, Contest, Decision, Finding, LedgerEntry, PayRule
 from kina_review.rubric import ReviewRules
 from kina_review.tournament.decisions import decide_items

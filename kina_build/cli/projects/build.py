@@ -1,0 +1,191 @@
+"""kina build, kina status and what tells of a project: one file, and the graph of commands behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kina_build.cli import options
+from kina_build.cli.command import Run, command
+from kina_build.cli.console import Console
+from kina_build.cli.projects import decide, doctor, init
+from kina_build.cli.projects.runner import InProcess, in_project
+from kina_build.cli.projects.views import describe_status, one_bar, show_build, show_status
+
+if TYPE_CHECKING:
+    from kina_build.project.graph.stages import Stage
+    from kina_build.project.runner import Outcome
+    from kina_build.project.status import ProjectStatus
+    from kina_build.project.table import Project
+
+StageName = Annotated[str | None, typer.Argument(help="Build this stage and those it needs; default: all.")]
+
+
+def build(run: Run, stage: StageName = None, *, dry_run: options.DryRun = False) -> None:
+    """Run what is stale, in order of dependence, and say what waits for people.
+
+    The plain command of each stage is printed, and works when it is typed. One stage runs at a
+    time. A branch that waits or is refused stops; the others go on. A build that was stopped
+    goes on where it was. Exit 0 complete, 1 something waits or was refused, 2 something is wrong.
+    """
+    if dry_run:
+        _show_plan(run, stage)
+        return
+    status = walk_through(run, run.config, stage)
+    run.report(describe_status(status), show_build, exit_code=status.exit_code)
+
+
+def walk_through(run: Run, config: Path | None, target: str | None = None) -> ProjectStatus:
+    """Build a project and return what state it is in.
+
+    Args:
+        run: whose console tells of each stage, and whose flags count for each.
+        config: the project's kina.toml; None: the nearest.
+        target: stage to build, with those that it needs; None: all.
+
+    Raises:
+        UsageError: no project, no such stage, or another build is running.
+        ConfigError: a table that cannot be read.
+    """
+    from kina_build.project.log import building
+    from kina_build.project.status import read_status
+    from kina_build.project.walk import Walk
+
+    with in_project(config) as project, building(project.root), one_bar(run.console, "building") as bar:
+        walk = Walk(project, InProcess(run.overwrite, run.force, run.console.verbose), force=run.force)
+        walk.act = _actor(run, walk, bar)
+        return read_status(walk, target)
+
+
+def _actor(run: Run, walk: Any, bar: Any) -> Any:
+    from kina_build.project.walk import run_stage
+
+    def act(stage: Stage, reason: str) -> Outcome:
+        run.console.say(f"$ {stage.line}")
+        bar(len(walk.statuses), len(walk.graph))
+        outcome, seconds = run_stage(walk.project, stage, reason, walk.runner)
+        run.console.say(f"  {reason}; {_ended(stage, outcome)}, {seconds:.1f} s")
+        return outcome
+
+    return act
+
+
+def _ended(stage: Stage, outcome: Outcome) -> str:
+    if outcome.exit_code == 1:
+        return "done, with findings" if stage.finds else "it said no"
+    return f"failed ({outcome.exit_code})" if outcome.exit_code else "done"
+
+
+def _show_plan(run: Run, target: str | None) -> None:
+    from kina_build.project.status import read_status
+    from kina_build.project.walk import Walk
+
+    with in_project(run.config) as project:
+        status = read_status(Walk(project, InProcess()), target)
+    stale = [one for one in status.stages if one.state == "stale"]
+    report = {"lines": [{"stage": one.stage, "line": one.line, "reason": one.reason} for one in stale]}
+
+    def show(report: dict[str, Any], console: Console) -> None:
+        for one in report["lines"]:
+            console.line(one["line"])
+        if not report["lines"]:
+            console.line("nothing to run")
+
+    run.report(report, show)
+
+
+def status(
+    run: Run,
+    *,
+    items: Annotated[
+        str | None, typer.Option("--items", metavar="STEP", help="List the items of one step of the funnel.")
+    ] = None,
+) -> None:
+    """Show what each stage's state is, what waits for people, and how to go on.
+
+    fresh: nothing to do. stale: to be run, for the reason named. waiting: for people. blocked: by
+    another stage, or by a fault. Writes nothing. Exit 1 when something waits or is blocked.
+    """
+    from kina_build.project.status import read_status
+    from kina_build.project.walk import Walk
+
+    with in_project(run.config) as project:
+        if items is not None:
+            _show_items(run, project, items)
+            return
+        found = read_status(Walk(project, InProcess()))
+        run.report(describe_status(found), show_status, exit_code=int(found.waits))
+
+
+def _show_items(run: Run, project: Project, step: str) -> None:
+    from kina_build.errors import UsageError
+    from kina_build.project.funnel import read_funnel
+
+    levels = {level.step: level for level in read_funnel(project.root)}
+    if step not in levels:
+        raise UsageError(
+            f"--items {step}: no such step", hint=f"there are: {', '.join(levels) or 'none yet'}"
+        )
+
+    def show(report: dict[str, Any], console: Console) -> None:
+        console.table(
+            f"{step}: {report['count']} items",
+            ["item", "what"],
+            [list(one) for one in report["items"].items()],
+        )
+
+    run.report(levels[step].model_dump(mode="json"), show)
+
+
+def why(run: Run, item: Annotated[str, typer.Argument(help="Id of the item.")]) -> None:
+    """Tell the life of one item across all files of the project.
+
+    Where it was imported from, what was found, its copies, support and reviews, what was decided,
+    whether and as which pick it was selected or why not, what it is released as, who answered it.
+    """
+    from kina_build.project.life import tell_life
+
+    with in_project(run.config) as project:
+        life = tell_life(project, item)
+
+        def show(report: dict[str, Any], console: Console) -> None:
+            console.table(
+                f"item {item}", ["stage", "what"], [[one["stage"], one["what"]] for one in report["life"]]
+            )
+
+        run.report({"item_id": item, "life": [one.model_dump(mode="json") for one in life]}, show)
+
+
+def log(
+    run: Run,
+    *,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Show the last N commands.")] = 20,
+) -> None:
+    """Show what `kina build` ran when, why, how long it took, how it ended, and what it cost."""
+    from kina_build.project.log import read_log
+
+    with in_project(run.config) as project:
+        entries = read_log(project.root)[-limit:]
+
+    def show(report: dict[str, Any], console: Console) -> None:
+        columns = ["began", "stage", "seconds", "exit", "cost", "why"]
+        rows = [
+            [one["began"], one["stage"], one["seconds"], one["exit_code"], one["cost"], one["reason"]]
+            for one in report["log"]
+        ]
+        console.table("what was run", columns, rows)
+
+    run.report({"log": [entry.model_dump(mode="json") for entry in entries]}, show)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of projects."""
+    init.register(app)
+    command(app, "build", example="kina build")(build)
+    command(app, "status", example="kina status")(status)
+    command(app, "why", example="kina why q016")(why)
+    command(app, "log", example="kina log")(log)
+    decide.register(app)
+    doctor.register(app)

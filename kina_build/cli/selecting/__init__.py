@@ -1,0 +1,1 @@
+"""The commands of the group `selecting`: parse, call, show."""

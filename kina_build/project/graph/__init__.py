@@ -1,0 +1,1 @@
+"""The stages of a project: what each reads, makes and waits for."""

@@ -1,0 +1,1 @@
+"""Who gets how many places: shares of a total, draws, bins of difficulty."""

@@ -1,0 +1,1 @@
+"""The recruitment exam: its draw, its key, its marks."""

@@ -1,0 +1,1 @@
+"""The auditor: a ledger derived again by code of its own."""

@@ -1,0 +1,1 @@
+"""The ledger: its lines, its file, its seal."""

@@ -1,0 +1,1 @@
+"""Payment providers: their files, their lists, and what these change in the ledger."""
