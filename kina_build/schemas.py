@@ -461,11 +461,13 @@ def _release() -> tuple[Artefact, ...]:
 def _models() -> tuple[Artefact, ...]:
     from kina_build.ranking.itemanalysis import ItemFigures
     from kina_build.ranking.leaderboard import Leaderboard
+    from kina_build.scoring.logs.trials import Trial
     from kina_build.scoring.multiple_choice import ItemScore
     from kina_build.scoring.responses import Response
 
     return (
         Artefact("responses.jsonl", Response, "models' raw replies", "run", ("score", "triage", "extract")),
+        Artefact("trials.jsonl", Trial, "scores from other tools' logs", "results", ("rank",)),
         Artefact("scores.jsonl", ItemScore, "marks by item and model", "score", ("rank",)),
         Artefact(
             "leaderboard.json", Leaderboard, "ranks, and which are ties", "rank", ("report",), "document"

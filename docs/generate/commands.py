@@ -36,7 +36,11 @@ def pages() -> dict[str, str]:
             found[f"cli/{name}.md"] = page(named, *sections)
             rows = [[code(f"{top} {one}"), cell(what)] for one, what in lines.items()]
             index += [f"## [{named}]({name}.md)\n", table(["command", "does"], rows)]
-    left = [path for path in commands() if not any(f"## kina {' '.join(path)}\n" in text for text in found.values())]
+    left = [
+        path
+        for path in commands()
+        if not any(f"## kina {' '.join(path)}\n" in text for text in found.values())
+    ]
     if left:  # `kina --help` lists them under "More"
         found["cli/more.md"] = page("More", *map(_section, left))
         index.append("## [More](more.md)\n")
