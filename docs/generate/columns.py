@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kina_build.items.importing.columns import ALIASES, KEY_COLUMNS
-
 from docs.generate.markdown import cell, code, page, table
+from kina_build.items.importing.columns import ALIASES, KEY_COLUMNS
 
 INTRO = """Names are compared by their letters and digits alone: "Correct Answer(s)" is `correctanswers`. The first name
 of a row that a file has is taken; what no row names goes to `metadata`. `--map KEY=COLUMN` wins.
