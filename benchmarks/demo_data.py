@@ -15,10 +15,10 @@ import numpy as np
 
 import kina_build
 from kina_build.items.importing.files import read_items
-from kina_build.jsonl import write_records
+from kina_build.rows.jsonl import write_records
+from kina_build.rows.tables import Row, read_table, write_csv
 from kina_build.scoring.prompts import build_prompt, prompt_digest
 from kina_build.scoring.questions import from_item
-from kina_build.tables import Row, read_table, write_csv
 from kina_review.desk.assignment import assign_reviewers
 from kina_review.intake import read_reviewers
 

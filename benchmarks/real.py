@@ -21,8 +21,8 @@ from pathlib import Path
 
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
+from kina_build.rows.tables import write_csv
 from kina_build.selection.inputs import read_ids
-from kina_build.tables import write_csv
 
 HUMANITIES = """formal_logic high_school_european_history high_school_us_history high_school_world_history
 international_law jurisprudence logical_fallacies moral_disputes moral_scenarios philosophy prehistory

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from kina_review.pay.ledger import COLUMNS, create_ledger, open_ledger
+from kina_review.pay.ledger import create_ledger, open_ledger
+from kina_review.pay.ledger_file import COLUMNS
 from kina_review.pay.payees import PayeeBook
 from kina_review.pay.posting import post_to
 from kina_review.records import LedgerEntry, PayRule, Review

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from kina_build.config import DedupRules, SupportRules
 from kina_build.encode.embedding import embed
 from kina_build.items.model import Item, Option
-from kina_build.jsonl import write_records
 from kina_build.progress import Progress, silent
+from kina_build.rows.jsonl import write_records
 from kina_build.support.anchors import Anchor
 from kina_build.support.bank.calibrators import fit_calibrator, solve_ridge_logistic
 from kina_build.support.bank.labels import ItemLabel, PairLabel

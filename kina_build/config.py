@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kina_build.errors import ConfigError
-from kina_build.jsonl import describe
-from kina_build.rows.limits import IntakeRules
+from kina_build.rows.jsonl import describe
+from kina_build.rows.strict import IntakeRules
 
 CONFIG_NAME = "kina.toml"
 
@@ -122,6 +122,17 @@ class EngineRules(Section):
     what does not fit stays on disk and is read in blocks; as --memory."""
 
 
+EncodeEngine = Literal["auto", "onnx", "sentence-transformers"]
+
+
+class EncodeRules(Section):
+    """How texts become vectors: table [encode]."""
+
+    engine: EncodeEngine = "auto"
+    """What runs the encoder: "auto" is ONNX Runtime for the packaged one (all-MiniLM-L6-v2 in float32),
+    sentence-transformers for every other. Both give the same decisions: cosines differ by 6e-7."""
+
+
 class DedupRules(Section):
     """Numbers of the near-duplicate search: table [dedup]."""
 
@@ -154,6 +165,14 @@ class DedupRules(Section):
     faiss up to `faiss_up_to` items, the scan, which is faster on many, above. Both find the same pairs."""
     faiss_up_to: int = Field(5000, ge=0)
     """Items up to which "auto" takes faiss: 1 s on one core."""
+    fast_overlap: float = Field(0.29, gt=0, le=1)
+    """Cosine of TF-IDF over word pieces from which a text is encoded at all under --near fast."""
+    fast_common: float = Field(0.1, gt=0, le=1)
+    """Share of the texts from which on a word piece that stands in them tells nothing there."""
+    fast_slack: float = Field(0.03, ge=0, lt=1)
+    """How far below the threshold a cosine in 8 bits may be for its texts to be encoded in full."""
+    fast_sample: int = Field(600, ge=1)
+    """Texts left out that are encoded in full to measure what --near fast misses."""
     ivf_above: int = Field(2_000_000, ge=1)
     """Texts of a corpus from which contamination is looked for in a FAISS inverted file, which misses
     some and whose recall is reported; below, all are compared."""
@@ -381,6 +400,23 @@ class RankingRules(Section):
     """Subsamples a rate; KINA paper."""
 
 
+class FidelityRules(Section):
+    """Numbers of short forms and item difficulty: table [fidelity]."""
+
+    level: float = Field(default=0.95, gt=0.5, lt=1)
+    """Confidence of every interval, two-sided."""
+    seeds: int = Field(default=20, ge=2)
+    """Draws of each method by whose mean error a short form is chosen."""
+    draws: int = Field(default=300, ge=1)
+    """Stratified random forms of the same size that a form is set beside."""
+    bins: int = Field(default=5, ge=2)
+    """Bins of difficulty inside a stratum."""
+    models_1pl: int = Field(default=30, ge=2)
+    """Models below which difficulties are told with a warning (rule of thumb of item response theory)."""
+    models_2pl: int = Field(default=100, ge=2)
+    """The same for discriminations."""
+
+
 class Settings(Section):
     """The resolved page of numbers."""
 
@@ -388,12 +424,14 @@ class Settings(Section):
     items: ItemRules = ItemRules()
     chat: ChatRules = ChatRules()
     engine: EngineRules = EngineRules()
+    encode: EncodeRules = EncodeRules()
     dedup: DedupRules = DedupRules()
     support: SupportRules = SupportRules()
     selection: SelectionRules = SelectionRules()
     release: ReleaseRules = ReleaseRules()
     scoring: ScoringRules = ScoringRules()
     ranking: RankingRules = RankingRules()
+    fidelity: FidelityRules = FidelityRules()
     review: dict[str, Any] = Field(default_factory=dict)
     """Table [review], checked by review/kina_review/rubric.py."""
     project: dict[str, Any] = Field(default_factory=dict)

@@ -15,10 +15,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from kina_build import __version__
-from kina_build.claims import drop_claims, sweep
 from kina_build.errors import InputError
-from kina_build.folders import recover_folder
-from kina_build.jsonl import canonical, read_document, write_document
+from kina_build.rows.jsonl import canonical, read_document, write_document
+from kina_build.rows.outputs import drop_claims, recover_folder, sweep
 from kina_build.rows.source import STREAM, Digest, digest_of, forget, is_stream
 
 PIPE = "(pipe)"

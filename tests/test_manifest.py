@@ -10,7 +10,7 @@ import pytest
 from kina_build.errors import InputError
 from kina_build.manifest import Job, digest, digests, sidecar
 from kina_build.rows.source import reading
-from kina_build.tables import read_table
+from kina_build.rows.tables import read_table
 
 
 @pytest.fixture
@@ -98,3 +98,43 @@ def test_equal_names_are_told_apart(tmp_path: Path) -> None:
 def test_digest_of_nothing_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         digest(tmp_path / "nowhere")
+
+
+def _made(folder: Path, **params: object) -> Job:
+    (folder / "in.txt").write_text("hello")
+    job = Job("measure", [folder / "in.txt"], [folder / "out.txt"], params)
+    (folder / "out.txt").write_text("5")
+    job.record({})
+    return job
+
+
+def test_the_first_reason_is_named(tmp_path: Path) -> None:
+    rules = {"a": 1, "b": {"c": [1, 2]}}
+    job = _made(tmp_path, most=3, rules=rules)
+    inputs, outputs = job.inputs, job.outputs
+    past, reason = job.look()
+    assert past is not None
+    assert reason == ""
+
+    def told(**params: object) -> str:
+        return Job("measure", inputs, outputs, params).look()[1]
+
+    assert told(most=4, rules=rules) == "most: 3 became 4"
+    assert told(most=3, rules={"a": 1, "b": {"c": [1]}}) == "rules.b.c: [1,2] became [1]"
+    assert told(most=3, rules=rules, more=True) == "more is new"
+    assert told(most=3) == "rules is gone"
+    assert Job("weigh", inputs, outputs, job.params).look()[1] == "out.txt was made by kina measure"
+    (tmp_path / "more.txt").write_text("x")
+    more = [*inputs, tmp_path / "more.txt"]
+    assert Job("measure", more, outputs, job.params).look()[1] == "input more.txt is new"
+    (tmp_path / "in.txt").write_text("other")
+    assert job.look() == (None, "input in.txt changed")
+    (tmp_path / "in.txt").write_text("hello")
+    (tmp_path / "out.txt").unlink()
+    assert job.look()[1].endswith("out.txt: no such file")
+    sidecar(tmp_path / "out.txt").unlink()
+    assert job.look() == (None, "never built")
+
+
+def test_a_tuple_among_the_parameters_is_no_change(tmp_path: Path) -> None:
+    assert _made(tmp_path, levels=(1, 2)).current() is not None

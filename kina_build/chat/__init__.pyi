@@ -1,5 +1,4 @@
 from .batches import complete_batches as complete_batches
-from .batches import fold_batches as fold_batches
 from .batches import open_log as open_log
 from .client import Meter as Meter
 from .client import complete as complete
@@ -8,5 +7,5 @@ from .log import ReplyLog as ReplyLog
 from .objects import find_objects as find_objects
 from .records import ChatReply as ChatReply
 from .records import ChatRequest as ChatRequest
-from .records import Status as Status
 from .records import cost_of as cost_of
+from .records import count_statuses as count_statuses

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -148,7 +149,9 @@ class _Session:
             if not self._may_call():
                 # the failure of an earlier attempt says more than "not sent"
                 return reply if attempt else reply.model_copy(update={"error": self.closed})
+            begun = time.monotonic()
             reply, wait_s = await self.endpoint.call(client, request, self.rules)
+            reply = reply.model_copy(update={"time_s": round(time.monotonic() - begun, 3)})
             self.meter.cost += cost_of([reply], self.rules)
             if reply.status == "auth":
                 self.closed = "the endpoint refused the key"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +15,7 @@ from pydantic import ValidationError
 
 from kina_build.chat.records import ChatReply
 from kina_build.errors import InputError
-from kina_build.jsonl import canonical, dump_line
+from kina_build.rows.jsonl import canonical, dump_line
 
 AGAIN = "delete the line; its call will be made again"
 
@@ -50,6 +52,20 @@ class ReplyLog:
         self._answers: dict[str, ChatReply] = {}
         if path is not None and path.exists():
             self._load(path)
+
+    @classmethod
+    def peek(cls, path: Path | None) -> ReplyLog:
+        """Return what a log answers, in memory: the file stays as it is, a torn last line included.
+
+        Raises:
+            InputError: as for a log that is opened.
+        """
+        if path is None or not path.is_file():
+            return cls()
+        with tempfile.TemporaryDirectory(prefix="kina-") as folder:
+            copy = Path(folder) / path.name
+            shutil.copyfile(path, copy)
+            return cls(copy)
 
     def __len__(self) -> int:
         return len(self._answers)

@@ -46,6 +46,8 @@ def read_completion(key: str, body: bytes) -> ChatReply:
             text=text or whole(refusal or ""),
             reasoning=reasoning,
             finish_reason=choice.get("finish_reason"),
+            served_model=_named(document.get("model")),
+            tool_calls=_tool_calls(message),
             prompt_tokens=usage.get("prompt_tokens") or 0,
             completion_tokens=usage.get("completion_tokens") or 0,
         )
@@ -157,6 +159,16 @@ def retry_after_s(header: str | None) -> float | None:
 
 def _reasoning(message: dict[str, Any]) -> str:
     return str(message.get("reasoning_content") or message.get("reasoning") or "")
+
+
+def _named(model: Any) -> str | None:
+    return whole(model) if isinstance(model, str) and model else None
+
+
+def _tool_calls(message: dict[str, Any]) -> str | None:
+    """Return the calls of tools in a message, as JSON text."""
+    calls = message.get("tool_calls") or message.get("function_call")
+    return whole(json.dumps(calls, ensure_ascii=False)) if calls else None
 
 
 def _status(text: str, reasoning: str, finish_reason: str | None, refusal: str | None) -> Status:

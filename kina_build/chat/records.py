@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from kina_build.config import ChatRules
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 
 Status = Literal[
     "ok",
@@ -61,8 +61,14 @@ class ChatReply(BaseModel):
     reasoning: str = ""
     """Reasoning that the server returned in a field of its own."""
     finish_reason: str | None = None
+    served_model: str | None = None
+    """The model that the endpoint names as the one that answered."""
+    tool_calls: str | None = None
+    """Calls of tools that the model made in place of an answer, as the endpoint wrote them (JSON)."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    time_s: float | None = None
+    """Seconds from the call to its reply."""
     error: str | None = None
 
     @property

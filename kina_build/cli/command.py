@@ -169,9 +169,9 @@ class Run:
         Raises:
             UsageError: an output is an input, is not ours to replace, or has no folder to lie in.
         """
-        from kina_build.claims import expect
         from kina_build.cli.outputs import check_places
         from kina_build.manifest import Job, Probed, probing
+        from kina_build.rows.outputs import expect
 
         job = Job(command, inputs, outputs, params or {})
         settings = [self.config] if self.config else []

@@ -56,13 +56,13 @@ class Console:
 
     def document(self, value: Mapping[str, Any]) -> None:
         """Print the one JSON document of a run (stdout)."""
-        from kina_build.jsonl import dump_document
+        from kina_build.rows.jsonl import dump_document
 
         sys.stdout.write(in_json(dump_document(value), sys.stdout.encoding or "utf-8"))
 
     def rows(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Print rows as JSON Lines (stdout)."""
-        from kina_build.jsonl import dump_line
+        from kina_build.rows.jsonl import dump_line
 
         for row in rows:
             sys.stdout.write(in_json(dump_line(row) + "\n", sys.stdout.encoding or "utf-8"))

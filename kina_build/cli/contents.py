@@ -29,10 +29,12 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
         "Questions": {
             "import": "Read questions of any shape into one pool",
             "check": "Find what is wrong with items: keys, options, text",
+            "fix": "Write patches for what mends itself; patch by hand",
             "dedup": "Find copies, and decide which items stay",
             "overrides": "Turn people's decisions into what dedup takes",
             "contamination": "Find items that stand in other corpora",
             "triage": "Rank doubtful keys by what strong models answer",
+            "repair": "Diagnose doubtful items and propose patches",
             "panel": "Admit items by what a panel of models answers",
         },
         "Selection": {
@@ -52,6 +54,7 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "export": "Write a release: splits, card, harness files",
             "verify": "Check a release against its own evidence",
             "diff": "Show what changed between two releases",
+            "publish": "Make a release ready for the hub, with a checklist",
         },
         "Models": {
             "run": "Ask a model every question; keep its replies",
@@ -61,6 +64,7 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "rank": "Rank models with confidence sets of ranks",
         },
         "Look": {
+            "desk": "Look, search and decide in a browser",
             "report": "Write pages about everything in a folder",
             "config": "Print every setting, its value and meaning",
             "demo": "Run the whole flow on bundled questions, offline",
@@ -74,7 +78,9 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "import": "Read reviews that another tool keeps",
             "status": "Show who has done how much",
             "graders": "Give both reviews of an item to an adjudicator",
-            "handbook": "Write the reviewers' handbook",
+            "reopen": "Give items to revise a second round",
+            "exam": "Draw and mark the recruitment exam",
+            "handbook": "Write the manuals of reviewers and authors",
         },
         "Quality": {
             "agreement": "Measure agreement, against chance",

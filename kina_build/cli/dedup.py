@@ -34,11 +34,12 @@ def dedup(run: Run, options: DedupOptions) -> None:
     engine = run.engine_rules(options.engine, options.memory)
     place = Place(engine, work_folder(options.output), Reuse(run.force))
     bars, say, warn = run.console.progress, run.console.say, run.console.warn
+    encoding = run.settings.encode.engine
     if stage is None:
-        told = run_explain(options, rules, place, bars=bars, say=say, warn=warn)
+        told = run_explain(options, rules, place, engine=encoding, bars=bars, say=say, warn=warn)
         run.report(told.model_dump(mode="json"), show_explanation)
         return
-    done = run_dedup(options, rules, place, bars=bars, say=say, warn=warn)
+    done = run_dedup(options, rules, place, engine=encoding, bars=bars, say=say, warn=warn)
     stage.finish(
         done.report,
         packages=done.packages,
@@ -61,7 +62,7 @@ def contamination(run: Run, options: ContaminationOptions) -> None:
     stage = run.start("contamination", options, show=show_contamination, params=shaping(options, rules))
     if stage.up_to_date():
         return
-    from kina_build.dedup.run import run_contamination
+    from kina_build.dedup.contamination.run import run_contamination
     from kina_build.encode.kept import Reuse
 
     reuse = Reuse(run.force)
@@ -71,6 +72,7 @@ def contamination(run: Run, options: ContaminationOptions) -> None:
         rules,
         run.engine_rules(None, options.memory),
         reuse,
+        encoding=run.settings.encode.engine,
         bars=console.progress,
         say=console.say,
         warn=console.warn,

@@ -21,6 +21,12 @@ def show_dedup(report: dict[str, Any], console: Console) -> None:
         console.table("pairs compared", ["verdict", "pairs"], rows)
     encoder = f"{report['encoder']} at cosine >= {report['threshold']}"
     console.line(f"compared by {encoder if report['encoder'] else 'letters only'}")
+    if "fast" in report:
+        fast = report["fast"]
+        console.line(
+            f"{fast['encoded']} items encoded in full; about {fast['missed']:g} close pairs missed, "
+            f"at most {fast['missed_most']} (95 %)"
+        )
     if report["need_decision"]:
         console.line(f"{len(report['need_decision'])} clusters need a decision of a person, such as:")
         for names in report["need_decision"][:SHOWN]:

@@ -14,7 +14,7 @@ from kina_build.cli.console import Console
 from kina_build.cli.project import walk_through
 from kina_build.cli.project_views import show_rest
 from kina_build.errors import KinaError, UsageError
-from kina_build.selection.reading import figures_of
+from kina_build.selection.figures import figures_of
 
 if TYPE_CHECKING:
     from kina_build.project.status import ProjectStatus
@@ -99,7 +99,7 @@ def demo(
     stopped = next((one for one in status.stages if one.stops), None)
     if stopped is not None:
         raise KinaError(f"`{stopped.line}`: {stopped.reason}")
-    rest = describe_status(status, "demo")
+    rest = describe_status(status)
     shown = {"folder": into.name, "made": made} | {
         key: rest[key] for key in ("stages", "decisions", "funnel", "next")
     }
@@ -108,8 +108,8 @@ def demo(
 
 def _story(status: ProjectStatus) -> list[tuple[str, str]]:
     """Tell what each stage made, by the document beside it."""
-    from kina_build.jsonl import read_document
     from kina_build.manifest import Manifest, sidecar
+    from kina_build.rows.jsonl import read_document
 
     rows = []
     for one in status.stages:
@@ -122,7 +122,7 @@ def _story(status: ProjectStatus) -> list[tuple[str, str]]:
 def _unpack(into: Path, *, overwrite: bool) -> None:
     from importlib.resources import files
 
-    from kina_build.claims import make_folder
+    from kina_build.rows.outputs import make_folder
 
     strangers = [p.name for p in into.iterdir() if p.name not in BUNDLED] if into.is_dir() else []
     if strangers and not overwrite and not (into / BUNDLED[0]).exists():
@@ -135,8 +135,8 @@ def _unpack(into: Path, *, overwrite: bool) -> None:
 
 
 def _put(path: Path, data: bytes, *, overwrite: bool) -> None:
-    from kina_build.claims import sweep
-    from kina_build.jsonl import writing
+    from kina_build.rows.jsonl import writing
+    from kina_build.rows.outputs import sweep
 
     sweep(path)
     if path.exists() and path.read_bytes() == data:

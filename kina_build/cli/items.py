@@ -1,4 +1,4 @@
-"""`kina import` and `kina check`: questions in, and what is wrong with them."""
+"""`kina import`, `check` and `fix`: questions in, what is wrong with them, and what mends itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.errors import SHOWN_FAULTS, UsageError
-from kina_build.items.options import CheckOptions, ImportOptions
+from kina_build.items.options import CheckOptions, FixOptions, ImportOptions
 
 if TYPE_CHECKING:
     from kina_build.items.importing.rawfile import Reject
@@ -79,6 +79,35 @@ def check(run: Run, options: CheckOptions) -> None:
     stage.finish(report, exit_code=1 if found.errors else 0)
 
 
+def fix(run: Run, options: FixOptions) -> None:
+    """Write patches that mend items without judgment: entities, blanks at the ends, Unicode.
+
+    A patch names an item, the digest of its text, and each field's old and new text with the
+    reason. It is made only where the item then breaks no rule of `kina check` that it did not
+    break before. Patches are added to the file; `kina import --patch` applies them, again after
+    every re-import, and refuses an item whose text has changed.
+
+    With --item and --set a person patches one item: a new key must name the explanation too.
+    With --accept the patch is the one that `kina repair` proposed for --item.
+    """
+    from kina_build.items.mending.fixes import fix as make_fixes
+    from kina_build.repair.mend import accept
+
+    stage = run.start("fix", options, show=_show_fix)
+    fixes = accept(options) if options.accept else make_fixes(options, run.settings.items)
+    if fixes.patches and not options.dry_run:
+        fixes.add_to(options.output)
+    stage.finish(fixes.report)
+
+
+def _show_fix(report: dict[str, Any], console: Console) -> None:
+    console.line(f"{len(report['patches'])} of {report['items']} items patched")
+    if report["earlier"]:
+        console.line(f"{report['earlier']} earlier patches stay")
+    if report["by_reason"]:
+        console.table("changes", ["reason", "fields"], [list(pair) for pair in report["by_reason"].items()])
+
+
 def _tell_rejects(console: Console, pool: Pool) -> None:
     """Warn of rejects: one line for a fault that all rows of a file share, else a line for each."""
     shared = {one["file"]: one for one in pool.detected["files"] if not one["items"] and one["rejects"] > 1}
@@ -107,7 +136,8 @@ def _by_file(rejects: Sequence[Reject]) -> dict[str, list[Reject]]:
 
 def _show_import(report: dict[str, Any], console: Console) -> None:
     rejects = report["rejects"]
-    console.line(f"{report['items']} items, {len(rejects)} rejects")
+    patched = f", {report['patched']} patched" if "patched" in report else ""
+    console.line(f"{report['items']} items, {len(rejects)} rejects{patched}")
     columns = ["file", "format", "encoding", "delimiter", "key", "items", "rejects"]
     rows = [
         [one.get(name) if name != "key" else _key_words(one) for name in columns]
@@ -157,3 +187,4 @@ def register(app: typer.Typer) -> None:
     """Add the commands of questions."""
     command(app, "import", example="kina import questions.csv -o pool.jsonl")(import_)
     command(app, "check", example="kina check pool.jsonl --profile kina")(check)
+    command(app, "fix", example="kina fix pool.jsonl -o patches.jsonl")(fix)

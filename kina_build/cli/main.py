@@ -13,10 +13,12 @@ from kina_build.cli import (
     anchors,
     dedup,
     demo,
+    desk,
     items,
     project,
     ranking,
     release,
+    repair,
     report,
     review,
     scoring,
@@ -78,6 +80,7 @@ GROUPS = (
     demo,
     items,
     triage,
+    repair,
     dedup,
     anchors,
     support,
@@ -87,6 +90,7 @@ GROUPS = (
     scoring,
     ranking,
     report,
+    desk,
 )
 """In the order of the flow."""
 

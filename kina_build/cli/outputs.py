@@ -151,8 +151,8 @@ def _holds_nothing(path: Path) -> bool:
 
 def _is_owned(path: Path, outputs: Iterable[Path]) -> bool:
     """Tell whether a claim or a manifest of ours knows the bytes at a path."""
-    from kina_build.claims import FOLDER, claims_of
     from kina_build.manifest import digest
+    from kina_build.rows.outputs import FOLDER, claims_of
 
     if not path.exists():  # a link to nothing
         return False
@@ -189,8 +189,8 @@ def _manifests(path: Path, outputs: Iterable[Path]) -> Iterator[Manifest]:
 
 
 def _read(file: Path) -> Manifest | None:
-    from kina_build.jsonl import read_document
     from kina_build.manifest import Manifest
+    from kina_build.rows.jsonl import read_document
 
     try:
         return read_document(file, Manifest)

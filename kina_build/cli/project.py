@@ -10,7 +10,7 @@ import typer
 from kina_build.cli import options, project_decide, project_doctor, project_init
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
-from kina_build.cli.project_runner import InProcess, in_folder
+from kina_build.cli.project_runner import InProcess, in_project
 from kina_build.cli.project_views import describe_status, one_bar, show_build, show_status
 
 if TYPE_CHECKING:
@@ -29,14 +29,11 @@ def build(run: Run, stage: StageName = None, *, dry_run: options.DryRun = False)
     time. A branch that waits or is refused stops; the others go on. A build that was stopped
     goes on where it was. Exit 0 complete, 1 something waits or was refused, 2 something is wrong.
     """
-    from kina_build.project.table import need_project
-
     if dry_run:
         _show_plan(run, stage)
         return
     status = walk_through(run, run.config, stage)
-    name = need_project(run.config).table.name
-    run.report(describe_status(status, name), show_build, exit_code=status.exit_code)
+    run.report(describe_status(status), show_build, exit_code=status.exit_code)
 
 
 def walk_through(run: Run, config: Path | None, target: str | None = None) -> ProjectStatus:
@@ -53,21 +50,12 @@ def walk_through(run: Run, config: Path | None, target: str | None = None) -> Pr
     """
     from kina_build.project.log import building
     from kina_build.project.status import read_status
-    from kina_build.project.table import need_project
     from kina_build.project.walk import Walk
 
-    project = _here(need_project(config))
-    with in_folder(project.root), building(project.root), one_bar(run.console, "building") as bar:
+    with in_project(config) as project, building(project.root), one_bar(run.console, "building") as bar:
         walk = Walk(project, InProcess(run.overwrite, run.force, run.console.verbose), force=run.force)
         walk.act = _actor(run, walk, bar)
         return read_status(walk, target)
-
-
-def _here(project: Project) -> Project:
-    """Return a project as it is seen from its own folder, where its lines are run."""
-    from dataclasses import replace
-
-    return replace(project, root=project.root.absolute())
 
 
 def _actor(run: Run, walk: Any, bar: Any) -> Any:
@@ -91,11 +79,9 @@ def _ended(stage: Stage, outcome: Outcome) -> str:
 
 def _show_plan(run: Run, target: str | None) -> None:
     from kina_build.project.status import read_status
-    from kina_build.project.table import need_project
     from kina_build.project.walk import Walk
 
-    project = _here(need_project(run.config))
-    with in_folder(project.root):
+    with in_project(run.config) as project:
         status = read_status(Walk(project, InProcess()), target)
     stale = [one for one in status.stages if one.state == "stale"]
     report = {"lines": [{"stage": one.stage, "line": one.line, "reason": one.reason} for one in stale]}
@@ -122,16 +108,14 @@ def status(
     another stage, or by a fault. Writes nothing. Exit 1 when something waits or is blocked.
     """
     from kina_build.project.status import read_status
-    from kina_build.project.table import need_project
     from kina_build.project.walk import Walk
 
-    project = _here(need_project(run.config))
-    with in_folder(project.root):
+    with in_project(run.config) as project:
         if items is not None:
             _show_items(run, project, items)
             return
         found = read_status(Walk(project, InProcess()))
-        run.report(describe_status(found, project.table.name), show_status, exit_code=int(found.waits))
+        run.report(describe_status(found), show_status, exit_code=int(found.waits))
 
 
 def _show_items(run: Run, project: Project, step: str) -> None:
@@ -161,10 +145,8 @@ def why(run: Run, item: Annotated[str, typer.Argument(help="Id of the item.")]) 
     whether and as which pick it was selected or why not, what it is released as, who answered it.
     """
     from kina_build.project.life import tell_life
-    from kina_build.project.table import need_project
 
-    project = _here(need_project(run.config))
-    with in_folder(project.root):
+    with in_project(run.config) as project:
         life = tell_life(project, item)
 
         def show(report: dict[str, Any], console: Console) -> None:
@@ -182,9 +164,9 @@ def log(
 ) -> None:
     """Show what `kina build` ran when, why, how long it took, how it ended, and what it cost."""
     from kina_build.project.log import read_log
-    from kina_build.project.table import need_project
 
-    entries = read_log(need_project(run.config).root)[-limit:]
+    with in_project(run.config) as project:
+        entries = read_log(project.root)[-limit:]
 
     def show(report: dict[str, Any], console: Console) -> None:
         columns = ["began", "stage", "seconds", "exit", "cost", "why"]

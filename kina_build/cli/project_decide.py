@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from kina_build.cli import options
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
+from kina_build.cli.project_runner import in_project
 from kina_build.errors import UsageError
+from kina_build.project.options import LeaveOutOptions, OverridesOptions
 
 if TYPE_CHECKING:
     from kina_build.project.decisions import Rulings
 
-RulingFiles = Annotated[list[Path] | None, typer.Option("--ruling", help="Decisions of people; repeatable.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="The file to write.")]
-
 
 def decide(
     run: Run,
-    kind: Annotated[Literal["pair", "item", "key", "gate"], typer.Argument(help="What is decided on.")],
+    kind: Annotated[
+        Literal["pair", "item", "key", "finding", "gate"], typer.Argument(help="What is decided on.")
+    ],
     subject: Annotated[
         list[str],
         typer.Argument(metavar="SUBJECT... VERDICT", help="Ids of items or the gate, then what you decide."),
@@ -33,7 +34,8 @@ def decide(
 ) -> None:
     """Record what a person decided: a held pair, an item, a doubtful key, an exception for a gate.
 
-    pair: same, different. item: keep, drop, withdraw. key: right, wrong. gate: allow. The record is
+    pair: same, different. item: keep, drop, withdraw. key: right, wrong. finding (an item and a
+    rule): fine, mend. gate: allow. Of any kind: open, which takes back what you said. The record is
     added to decisions/KIND-WHO.jsonl with instant, reason and a hash of the texts; the next
     `kina build` follows it. Deciding again replaces what you said before.
     """
@@ -41,34 +43,25 @@ def decide(
 
     from kina_build.project.decisions import make_ruling, record_ruling
     from kina_build.project.stages import POOL
-    from kina_build.project.table import need_project
 
-    project = need_project(run.config)
     if len(subject) < 2:
         raise UsageError(
             "name the subject and the verdict", hint="kina decide key q016 right --who ann --reason ..."
         )
-    items = _items(project.root / POOL) if kind != "gate" else {}
     if kind == "gate":
         _check_gate(subject[0])
-    ruling = make_ruling(
-        kind,
-        subject[:-1],
-        subject[-1],
-        who=who,
-        reason=reason,
-        at=datetime.now(UTC),
-        items=items,
-        letter=letter,
-    )
-    path = record_ruling(project.root, ruling)
+    with in_project(run.config) as project:
+        items = _items(project.root / POOL) if kind != "gate" else {}
+        now = datetime.now(UTC)
+        ruling = make_ruling(
+            kind, subject[:-1], subject[-1], who=who, reason=reason, at=now, items=items, letter=letter
+        )
+        path = record_ruling(project.root, ruling)
 
     def show(report: dict[str, Any], console: Console) -> None:
         console.line(f"{ruling.about}: {ruling.says}; kina build follows it")
 
-    run.report(
-        {"file": path.relative_to(project.root).as_posix(), "decision": ruling.model_dump(mode="json")}, show
-    )
+    run.report({"file": path.as_posix(), "decision": ruling.model_dump(mode="json")}, show)
 
 
 def _items(pool: Path) -> dict[str, Any]:
@@ -87,64 +80,42 @@ def _check_gate(name: str) -> None:
         raise UsageError(f"{name}: no gate that may be let pass", hint=f"there are: {allowed}")
 
 
-def overrides(
-    run: Run,
-    rulings: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Decisions of people.")],
-    *,
-    pool: Annotated[Path, typer.Option("--pool", help="The items they were made on.")],
-    output: Output,
-) -> None:
+def overrides(run: Run, options: OverridesOptions) -> None:
     """Turn people's decisions into the overrides that `kina dedup` takes.
 
     Decisions that contradict one another, and those on texts that have changed, are left out.
     """
-    stage = run.stage("overrides", inputs=[pool, *rulings], outputs=[output], show=_show_overrides)
+    stage = run.start("overrides", options, show=_show_overrides)
     if stage.up_to_date():
         return
-    from kina_build.jsonl import write_records
+    from kina_build.rows.jsonl import write_records
 
-    found = _read_rulings(rulings, pool)
-    write_records(output, found.overrides)
+    found = _read_rulings(options.rulings, options.pool)
+    write_records(options.output, found.overrides)
     stage.finish({"overrides": len(found.overrides), **_left(found)})
 
 
-def leave_out(
-    run: Run,
-    pool: options.Pool,
-    *,
-    findings: Annotated[Path | None, typer.Option("--findings", help="Of `kina check`.")] = None,
-    duplicates: Annotated[Path | None, typer.Option("--duplicates", help="Of `kina dedup`.")] = None,
-    reviewed: Annotated[Path | None, typer.Option("--reviewed", help="The reviewers' decisions.")] = None,
-    ruling: RulingFiles = None,
-    output: Output,
-) -> None:
+def leave_out(run: Run, options: LeaveOutOptions) -> None:
     """List the items that may not be selected, and the step at which each fell.
 
-    Broken items, copies, items held over a disputed key, those that people dropped and those that
-    reviewers did not accept: the file goes to --exclude of `kina select` and `kina budget`.
+    Broken items, contaminated ones, copies, items held over a disputed key, those that people
+    dropped and those that reviewers did not accept: the file goes to --exclude of `kina select`
+    and `kina budget`. A broken or contaminated item stays where a person decided to keep it.
     """
-    given = [path for path in (findings, duplicates, reviewed) if path]
-    params = {"given": [bool(findings), bool(duplicates), bool(reviewed)]}
-    stage = run.stage(
-        "leave-out",
-        inputs=[pool, *given, *(ruling or ())],
-        outputs=[output],
-        params=params,
-        show=_show_left_out,
-    )
+    stage = run.start("leave-out", options, params={"given": options.given}, show=_show_left_out)
     if stage.up_to_date():
         return
-    from kina_build.jsonl import write_document
     from kina_build.project.eligible import leave_out as find_left_out
+    from kina_build.rows.jsonl import write_document
 
-    rulings = _read_rulings(ruling or [], pool)
-    found = find_left_out(pool, findings=findings, duplicates=duplicates, reviewed=reviewed, rulings=rulings)
-    write_document(output, found)
+    rulings = _read_rulings(options.ruling, options.pool)
+    found = find_left_out(options, rulings)
+    write_document(options.output, found)
     steps = {step.step: len(step.items) for step in found.steps}
     stage.finish({"pool": found.pool, "eligible": found.eligible, "steps": steps, **_left(rulings)})
 
 
-def _read_rulings(paths: list[Path], pool: Path) -> Rulings:
+def _read_rulings(paths: Sequence[Path], pool: Path) -> Rulings:
     from kina_build.items.pool import read_pool
     from kina_build.project.decisions import check_texts, read_ruling_files
 

@@ -44,16 +44,17 @@ def init(
     names = [Path(os.path.relpath(path)) for path in files or find_files(Path())]
     if not names:
         raise UsageError("there are no files here to look at", hint="kina init FILES...")
-    proposal = look_at(names)
+    looked = look_at(names, template)
+    proposal = looked if files else looked.readable
     if not proposal.questions:
         raise UsageError("none of the files holds questions", hint="kina import FILE -o pool.jsonl says why")
     text = write_toml(proposal, name or Path.cwd().name, template)
     from kina_build.config import load_settings
-    from kina_build.jsonl import write_text
+    from kina_build.rows.jsonl import write_text
 
     write_text(CONFIG, f"{before}\n{text}" if before else text)
     load_settings(CONFIG)
-    run.report(_report(proposal, text), _show)
+    run.report(_report(looked, text), _show)
 
 
 def _earlier(run: Run) -> str:
@@ -64,7 +65,7 @@ def _earlier(run: Run) -> str:
     """
     import tomllib
 
-    from kina_build.jsonl import read_text
+    from kina_build.rows.jsonl import read_text
 
     if not CONFIG.exists() or run.overwrite:
         return ""
@@ -87,6 +88,8 @@ def _report(proposal: Proposal, text: str) -> dict[str, Any]:
 
 
 def _holds(one: Understood) -> str:
+    if not (one.items or one.rejects or one.first):
+        return "questions"
     return f"{len(one.items)} questions" + (f", {one.rejects} rows not read" if one.rejects else "")
 
 

@@ -7,12 +7,13 @@ import io
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kina_build.project.runner import Answer, Outcome
+    from kina_build.project.table import Project
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,18 @@ def _heard(kept: io.StringIO, aloud: bool) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def in_folder(folder: Path) -> Iterator[None]:
-    """Work in a project's folder: its lines name files as they are seen from there."""
-    with contextlib.chdir(folder):
-        yield
+def in_project(config: Path | None) -> Iterator[Project]:
+    """Work in a project's folder: its lines name files as they are seen from there.
+
+    Args:
+        config: its kina.toml; None: the nearest.
+
+    Raises:
+        UsageError: no project.
+        ConfigError: a table that cannot be read.
+    """
+    from kina_build.project.table import need_project
+
+    project = need_project(config)
+    with contextlib.chdir(project.root):
+        yield replace(project, root=Path())

@@ -18,10 +18,10 @@ CASES_SHOWN = 3
 """Cases of one kind that are shown; --json has all."""
 
 
-def describe_status(status: ProjectStatus, name: str) -> dict[str, Any]:
+def describe_status(status: ProjectStatus) -> dict[str, Any]:
     """Return the document of `kina status` and `kina build`."""
     return {
-        "project": name,
+        "project": status.name,
         "complete": not status.waits and all(one.state == "fresh" for one in status.stages),
         "reviewed": not status.not_reviewed,
         "stages": [one.model_dump(mode="json", exclude={"stops"}) for one in status.stages],

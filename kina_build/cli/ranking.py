@@ -1,12 +1,12 @@
-"""kina rank: from per-item scores to a leaderboard that shows ties as ties."""
+"""kina rank and kina compare: from per-item scores to a leaderboard that shows ties as ties."""
 
 from __future__ import annotations
 
 import typer
 
 from kina_build.cli.command import Run, command
-from kina_build.cli.ranking_views import show_leaderboard
-from kina_build.ranking.options import RankOptions
+from kina_build.cli.ranking_views import show_comparison, show_leaderboard
+from kina_build.ranking.options import CompareOptions, RankOptions
 
 
 def rank(run: Run, options: RankOptions) -> None:
@@ -33,6 +33,33 @@ def rank(run: Run, options: RankOptions) -> None:
     stage.finish(ranking.leaderboard.model_dump(mode="json"), packages=["numpy", "scipy"])
 
 
+def compare(run: Run, options: CompareOptions) -> None:
+    """Compare two models on the same items: the difference, what it takes to show one, what changed.
+
+    Two files of one model each are compared as they are: two models, or one under two conditions
+    (with and without tools, two prompts): kina compare plain.jsonl tools.jsonl
+    """
+    from kina_build.options import parameters
+    from kina_build.ranking.compare import compare_files
+
+    rules = run.settings.ranking
+    given = [options.scores, *options.files, *options.responses, options.only, options.clusters]
+    stage = run.stage(
+        "compare",
+        inputs=[path for path in given if path is not None],
+        outputs=[options.output] if options.output else [],
+        params=parameters(options) | {"level": rules.level, "power_factor": rules.power_factor},
+        show=show_comparison,
+    )
+    found = compare_files(options, rules)
+    if options.output is None:
+        run.report(found.report, show_comparison)
+        return
+    found.write(options.output)
+    stage.finish(found.report, packages=["numpy", "scipy"])
+
+
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
     command(app, "rank", example="kina rank --scores scores.jsonl -o leaderboard.json")(rank)
+    command(app, "compare", example="kina compare model-a model-b --scores scores.jsonl")(compare)

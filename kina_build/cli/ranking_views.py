@@ -106,3 +106,45 @@ def _show_stability(report: dict[str, Any], console: Console) -> None:
 
 def _span(low: int, high: int) -> str:
     return str(low) if low == high else f"{low}-{high}"
+
+
+SHOWN_CHANGES = 10
+"""Items named on the terminal on which two models differ; -o and --json name all."""
+
+
+def show_comparison(report: dict[str, Any], console: Console) -> None:
+    """Print what two models differ by, what these items can show, and where they differ."""
+    points = {name: 100 * report[name] for name in ("difference", "low", "high", "needed")}
+    together = f" in {report['clusters']} clusters" if report["clusters"] else ""
+    console.line(
+        f"{report['first']} less {report['second']} on {report['items']} items{together}: "
+        f"{points['difference']:+.1f} points ({points['low']:+.1f} to {points['high']:+.1f}), "
+        f"p {report['p']:.3g} ({report['test']})"
+    )
+    more = (
+        "" if report["items_needed"] is None else f"; such a difference takes {report['items_needed']} items"
+    )
+    console.line(
+        f"{points['needed']:.1f} points needed, {abs(points['difference']):.1f} seen (80 % power){more}"
+    )
+    columns = ["model", "accuracy", "coverage"]
+    sides = [[report[side], report[f"accuracy_{side}"], report[f"coverage_{side}"]] for side in SIDES]
+    console.table("", columns, sides)
+    if report["difference_worst"] is not None:
+        worst, best = 100 * report["difference_worst"], 100 * report["difference_best"]
+        console.line(f"what the missing scores leave open: {worst:+.1f} to {best:+.1f} points")
+    for name in ("disciplines", "lengths"):
+        rows = [
+            [one["name"], one["n"], one["first"], one["second"], one["difference"], one["low"], one["high"]]
+            for one in report[name]
+        ]
+        if rows:
+            head = ["discipline" if name == "disciplines" else "reply", "items", *(report[s] for s in SIDES)]
+            console.table("", [*head, "difference", "low", "high"], rows)
+    console.line(f"changed: {report['gained']} items for {report['first']}, {report['lost']} against")
+    rows = [[one["item_id"], one["first"], one["second"]] for one in report["changes"][:SHOWN_CHANGES]]
+    if rows:
+        console.table("", ["item", *(report[s] for s in SIDES)], rows)
+
+
+SIDES = ("first", "second")

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from kina_build.cli.command import Run, Stage, command
-from kina_build.cli.release_evidence import find_files
-from kina_build.cli.release_views import show_blocked, show_diff, show_export, show_verify
+from kina_build.cli.release_views import show_blocked, show_diff, show_export, show_publish, show_verify
 from kina_build.options import Role, parameters, paths
 from kina_build.progress import collector_paused
-from kina_build.release.options import DiffOptions, ExportOptions, VerifyOptions
+from kina_build.release.options import DiffOptions, ExportOptions, PublishOptions, VerifyOptions
 
 if TYPE_CHECKING:
     from kina_build.selection.files import Files
@@ -30,6 +29,7 @@ def export(run: Run, options: ExportOptions) -> None:
     from kina_build.release.export import describe, prepare_export
     from kina_build.release.folder import answers_file, check_target
     from kina_build.release.plan import read_request
+    from kina_build.release.proof.chosen import find_files
 
     check_target(options.output, overwrite=run.overwrite)
     derived = options.selection and options.evidence != "none"
@@ -83,10 +83,39 @@ def verify(run: Run, options: VerifyOptions) -> None:
     run.report(report, show_verify, exit_code=1 if found.faults else 0)
 
 
+def publish(run: Run, options: PublishOptions) -> None:
+    """Make a release ready for the Hugging Face Hub: a folder of exactly its files, and a checklist.
+
+    The release must hold (kina verify). Everything is done offline; only --upload, with --repo,
+    sends the folder to the hub, as a private dataset that its owner opens.
+    """
+    from kina_build.release.folder import check_target
+    from kina_build.release.publish import check_repository, make_ready, upload, write_checklist
+
+    repository = check_repository(options.repo) if options.upload or options.repo else ""
+    check_target(options.output, overwrite=run.overwrite)
+    points = options.output.with_name(f"{options.output.name}.checklist.md")
+    stage = run.stage(
+        "publish",
+        inputs=[options.release],
+        outputs=[options.output, points],
+        params=parameters(options) | {"items": run.settings.items.shaping},
+        show=show_publish,
+        folders=[options.output],
+    )
+    if not options.upload and stage.up_to_date():
+        return
+    ready = make_ready(options.release, options.output, rules=run.settings.items, overwrite=run.overwrite)
+    write_checklist(ready, points)
+    sent = {"uploaded": upload(ready, repository) if options.upload else None}
+    stage.finish({"folder": options.output.name, "checklist_file": points.name} | ready.report | sent)
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to the app."""
     command(app, "export", example="kina export pool.jsonl --selection selection.json -o release")(export)
     command(app, "diff", example="kina diff release-1.0.0 release-2.0.0")(diff)
+    command(app, "publish", example="kina publish release -o to-publish")(publish)
     command(app, "verify", example="kina verify release")(verify)
 
 

@@ -84,6 +84,18 @@ def show_verify(report: dict[str, Any], console: Console) -> None:
     console.line(f"sha256 of the stand-alone verifier: {report['verifier']}")
 
 
+def show_publish(report: dict[str, Any], console: Console) -> None:
+    """Print what would be published, and what to look at first."""
+    size = f"{report['bytes'] / 1e6:.1f} MB" if report["bytes"] >= 1e5 else f"{report['bytes']:,} bytes"
+    console.line(f"{len(report['files'])} files, {size}, version {report['version']}, in {report['folder']}/")
+    for point in report["checklist"]:
+        console.line(f"{'done' if point['done'] else 'look'}  {point['what']}")
+    if report["uploaded"]:
+        console.line(f"uploaded: {report['uploaded']}")
+    else:
+        console.line("nothing was uploaded: --upload --repo OWNER/NAME does that")
+
+
 def _show_figures(figures: dict[str, Any], console: Console) -> None:
     """Print how well the released items, and each split's, cover the anchors."""
     found = figures.get("selection")

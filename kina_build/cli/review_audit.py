@@ -30,7 +30,7 @@ def draw(run: Run, options: DrawOptions) -> None:
     A second draw under one commitment is refused. With --ledger the draw is registered, and
     `kina review settle` refuses findings on items that were not drawn.
     """
-    from kina_build.jsonl import write_document
+    from kina_build.rows.jsonl import write_document
     from kina_review.pay.audit import COVERS_ALL
     from kina_review.pay.drawing import draw_audit, read_share
     from kina_review.pay.settling import beside

@@ -12,11 +12,14 @@ from kina_build.cli.console import Console
 from kina_review.desk.options import (
     AgreementOptions,
     AssignOptions,
+    ExamDrawOptions,
+    ExamMarkOptions,
     GradersOptions,
     HandbookOptions,
     ImportOptions,
     PullOptions,
     PushOptions,
+    ReopenOptions,
     StatusOptions,
 )
 
@@ -27,7 +30,7 @@ def assign(run: Run, options: AssignOptions) -> None:
     An item that cannot have two is named with the reviewers who are too few; nothing is
     written then.
     """
-    from kina_build.jsonl import write_records
+    from kina_build.rows.jsonl import write_records
     from kina_review.desk.planning import plan_assignments
     from kina_review.rubric import rules_of
 
@@ -60,14 +63,34 @@ def _show_plan(report: dict[str, Any], console: Console) -> None:
         console.line(f"{len(report['waiting'])} items wait until open work is done (--open-cap)")
 
 
+def reopen(run: Run, options: ReopenOptions) -> None:
+    """Open the next round for the items to revise: two reviewers each who have not seen them.
+
+    The round is paid by the rule and the bar of the item's first round: give `kina review settle` the
+    reviews of all rounds together. An item that cannot have two is named, and nothing is written then.
+    """
+    from kina_build.rows.jsonl import write_records
+    from kina_review.desk.planning import plan_next_round
+
+    stage = run.start("review reopen", options, show=_show_plan)
+    if stage.up_to_date():
+        return
+    with run.console.progress("assigning") as progress:
+        plan = plan_next_round(options, progress)
+    if plan.shortages:
+        run.report(plan.report, _show_plan, exit_code=1)
+    write_records(options.output, plan.assignments)
+    stage.finish(plan.report)
+
+
 def graders(run: Run, options: GradersOptions) -> None:
     """Give both reviews of each item to one adjudicator who did not review it.
 
     With --appeals those of the items named go to a second one, who sees no name and no grade.
     `kina review settle` takes both grades with --scores twice, and their mean counts.
     """
-    from kina_build.jsonl import write_records
-    from kina_review.desk.planning import check_grading, plan_graders
+    from kina_build.rows.jsonl import write_records
+    from kina_review.desk.grading_plan import check_grading, plan_graders
 
     check_grading(options)
     stage = run.start("review graders", options, show=_show_loads)
@@ -83,9 +106,9 @@ def _show_loads(report: dict[str, Any], console: Console) -> None:
 
 
 def handbook(run: Run, options: HandbookOptions) -> None:
-    """Write the reviewers' handbook from the rubric and the pay rules."""
-    from kina_build.jsonl import write_text
-    from kina_review.handbook import show_handbook, write_handbook
+    """Write the reviewers' handbook, or the authors' manual, from the rubric and the pay rules."""
+    from kina_build.rows.jsonl import write_text
+    from kina_review.manuals import show_page, write_manual
     from kina_review.rubric import rules_of
 
     def show(report: dict[str, Any], console: Console) -> None:
@@ -96,9 +119,52 @@ def handbook(run: Run, options: HandbookOptions) -> None:
     stage = run.start("review handbook", options, show=show, params=params)
     if stage.up_to_date():
         return
-    text = write_handbook(rules)
-    write_text(output, show_handbook(text) if output.suffix == ".html" else text)
+    text = write_manual(options.manual, rules)
+    write_text(output, show_page(text) if output.suffix == ".html" else text)
     stage.finish({"file": output.name, "lines": text.count("\n")})
+
+
+def draw(run: Run, options: ExamDrawOptions) -> None:
+    """Draw a recruitment exam of two rounds from a pool with planted bad items, and write its key.
+
+    The folder holds exam-1.md and exam-2.md (and their pages), a table for the answers, and key.jsonl,
+    which stays with you.
+    """
+    from kina_review.desk.exam_files import write_exam
+    from kina_review.rubric import rules_of
+
+    rules = rules_of(run.settings)
+    params = {"rules": rules.model_dump(mode="json")}
+    stage = run.start("review exam draw", options, show=_show_exam, params=params)
+    if not stage.up_to_date():
+        stage.finish(write_exam(options, rules))
+
+
+def _show_exam(report: dict[str, Any], console: Console) -> None:
+    files = ", ".join(report["files"])
+    console.line(f"{report['questions']} questions in {report['rounds']} rounds: {files}")
+
+
+def mark(run: Run, options: ExamMarkOptions) -> None:
+    """Mark the answers to an exam, and name whoever passed both rounds.
+
+    What is left out is wrong; the kind of a planted flaw must be named. Who fails the first round is
+    not marked in the second.
+    """
+    from kina_review.desk.exam_files import mark_files
+    from kina_review.rubric import rules_of
+
+    run.report(mark_files(options, rules_of(run.settings)), _show_marks)
+
+
+def _show_marks(report: dict[str, Any], console: Console) -> None:
+    rows = [
+        [m["candidate_id"], m["round"], f"{m['right']} of {m['asked']}", f"{m['caught']} of {m['planted']}",
+         "passed" if m["passed"] else "failed"]
+        for m in report["marks"]
+    ]  # fmt: skip
+    console.table("marks", ["candidate", "round", "right", "flaws seen", "round is"], rows)
+    console.line(f"admitted: {', '.join(report['admitted']) or 'nobody'}")
 
 
 def status(run: Run, options: StatusOptions) -> None:
@@ -168,7 +234,7 @@ def pull(run: Run, options: PullOptions) -> None:
     from dataclasses import replace
     from pathlib import Path
 
-    from kina_build.jsonl import read_document, write_records
+    from kina_build.rows.jsonl import read_document, write_records
     from kina_review.desk.deskmap import DeskMap
     from kina_review.desk.exchange import check_desk, fetch, texts_path
 
@@ -202,7 +268,7 @@ def import_reviews(run: Run, options: ImportOptions) -> None:
     `kina review settle` and `kina review agreement` read exports and plain tables themselves;
     this is for what must be stated: local dates, a decimal comma, other names of columns.
     """
-    from kina_build.jsonl import write_records
+    from kina_build.rows.jsonl import write_records
     from kina_review.desk.importing import form_of, import_reviews
 
     form = form_of(options)
@@ -230,7 +296,7 @@ def agreement(run: Run, options: AgreementOptions) -> None:
 
     Flags are reasons for a person to look; none blocks pay.
     """
-    from kina_build.jsonl import write_document
+    from kina_build.rows.jsonl import write_document
     from kina_review.desk.profiles import measure_agreement
     from kina_review.rubric import rules_of
 
@@ -271,6 +337,10 @@ def _show_agreement(report: dict[str, Any], console: Console) -> None:
 EXAMPLES: Mapping[str, tuple[Callable[..., None], str]] = {
     "assign": (assign, "assign pool.jsonl --reviewers reviewers.csv --open-cap 0"),
     "graders": (graders, "graders reviews.jsonl --graders graders.csv"),
+    "reopen": (
+        reopen,
+        "reopen decisions.jsonl --pool pool.jsonl --reviewers reviewers.csv --earlier assignments.jsonl",
+    ),
     "handbook": (handbook, "handbook -o handbook.html"),
     "status": (status, "status assignments.jsonl --reviews reviews.jsonl"),
     "push": (push, "push pool.jsonl assignments.jsonl --reviewers reviewers.csv --folder worksheets"),
@@ -288,3 +358,9 @@ def register(app: typer.Typer) -> None:
     """Add the desk's commands to `kina review`."""
     for name, (function, example) in EXAMPLES.items():
         command(app, name, example=f"kina review {example}")(function)
+    exam = typer.Typer(
+        name="exam", help="Draw and mark the recruitment exam.", no_args_is_help=True, rich_markup_mode=None
+    )
+    command(exam, "draw", example="kina review exam draw pool.jsonl --seeded-bad seeded.csv -o exam")(draw)
+    command(exam, "mark", example="kina review exam mark answers.csv --key exam/key.jsonl")(mark)
+    app.add_typer(exam)

@@ -53,12 +53,37 @@ def _show_advice(report: dict[str, Any], console: Console) -> None:
     ):
         if report[key] is not None:
             console.line(f"{what}: {report[key]:.4f}")
+    _show_offer(report, console)
+    _show_disciplines(report, console)
     for key, value in report.get("spend", {}).items():
         console.line(f"spend, {key.replace('_', ' ')}: {value}")
     rows = [[name, at["bar"], at["delta_p_min"]] for name, at in report["bars"].items()]
     if rows:
         console.table("bars", ["by", "bar", "gap there"], rows)
     console.line(f"source: {report['source']}; not proved: {', '.join(report['not_proved'])}")
+
+
+def _show_disciplines(report: dict[str, Any], console: Console) -> None:
+    if "disciplines" in report:
+        rows = [
+            [name, one["items"], one["bonus"] or "", one["reason"] or ""]
+            for name, one in report["disciplines"].items()
+        ]
+        console.table("bonus by discipline", ["discipline", "items", "bonus", "why none"], rows)
+    if "scarcity" in report:
+        rows = [[name, one["factor"], one["base"], one["bonus"]] for name, one in report["scarcity"].items()]
+        console.table("pay where reviewers are scarce", ["discipline", "factor", "base", "bonus"], rows)
+
+
+def _show_offer(report: dict[str, Any], console: Console) -> None:
+    if "cheapest" not in report:
+        return
+    told, code = report["cheapest"], report["currency"]
+    console.line(
+        f"cheapest terms: bar {told['bar']:g}, bonus {told['bonus']}, audit {told['audit_rate']:.0%}, "
+        f"penalty {told['penalty']}: {told['expected_an_item']} {code} expected an item, "
+        f"{told['worst_an_item']} at worst"
+    )
 
 
 def _threshold(value: float | None) -> str:
@@ -85,7 +110,7 @@ def _show_budget(report: dict[str, Any], console: Console) -> None:
 
 def simulate(run: Run, options: SimulateOptions) -> None:
     """Compare flat pay with the tournament at equal budget, and check first-order dominance."""
-    from kina_build.jsonl import write_text
+    from kina_build.rows.jsonl import write_text
     from kina_review.economics.figures import draw_comparison, population_of, report_comparison
     from kina_review.economics.simulate import compare_schemes
     from kina_review.rubric import rules_of

@@ -25,8 +25,8 @@ def plan(run: Run, options: PlanOptions) -> None:
     Run again before anything was sent, it writes the same file. A payee whose payment is in
     flight or unknown waits until it is reconciled; the others are planned.
     """
-    from kina_build.jsonl import write_text
     from kina_build.options import Role, paths
+    from kina_build.rows.jsonl import write_text
     from kina_review.pay.batch import fill_in, need
     from kina_review.pay.paying import plan_payments
     from kina_review.pay.settling import beside
@@ -97,6 +97,7 @@ def reconcile(run: Run, options: ReconcileOptions) -> None:
     Leaves with exit code 1 when a person must look: amounts differ, somebody was paid
     twice, or an id is unknown.
     """
+    from kina_review.desk.importing import read_columns
     from kina_review.pay.batch import fill_in, need
     from kina_review.pay.reconciling import reconcile_list
 
@@ -106,6 +107,7 @@ def reconcile(run: Run, options: ReconcileOptions) -> None:
         options.batch,
         options.provider_list,
         options.payees,
+        columns=read_columns(options.column),
         complete=options.complete,
         dry_run=options.dry_run,
     )

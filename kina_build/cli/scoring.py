@@ -21,38 +21,55 @@ def run(run: Run, options: RunOptions) -> None:
     Every reply goes to the log as it comes; run the same command again to go on where it
     stopped: no answered call is made twice. OPENAI_API_KEY is read from the environment.
     """
-    from kina_build.chat import Endpoint, open_log
-    from kina_build.scoring.asking import carry_out, plan_inquiry
+    from dataclasses import asdict
+
+    from kina_build.chat import ReplyLog, open_log
+    from kina_build.scoring.asking import carry_out, plan_inquiry, put_together
+    from kina_build.scoring.targets import estimate, read_targets
 
     rules = run.section(options, "chat")
     options.check()
     options = replace(options, log=options.log or options.output.with_suffix(".replies.jsonl"))
-    inquiry = plan_inquiry(options, run.section(options, "scoring"))
-    params = {"samples": inquiry.samples, "call": dict(inquiry.params)}
-    stage = run.start(
-        "run", options, show=views.show_run, params=params | {"prompt_version": inquiry.prompt_version}
-    )
+    targets = read_targets(options, rules)
+    asked = [(one, plan_inquiry(options, run.section(options, "scoring"), one)) for one in targets]
+    first = asked[0][1]
+    params = {"samples": first.samples, "call": dict(first.params), "prompt_version": first.prompt_version}
+    stage = run.start("run", options, show=views.show_run, params=params)
     if options.dry_run:
+        log = ReplyLog.peek(options.log)
+        plans = [{"model": one.model, **asdict(estimate(inquiry, one, log))} for one, inquiry in asked]
+        report = {"calls": sum(len(inquiry.calls) for _, inquiry in asked), "items": first.items}
         log_name = options.log.name if options.log else None
-        report = {"calls": len(inquiry.calls), "items": inquiry.items, "log": log_name}
-        run.report(report, views.show_plan)
+        run.report(report | {"log": log_name, "estimates": plans}, views.show_plan)
         return
-    log = open_log(options.log, fresh=run.force, say=run.console.warn)
-    with run.console.progress(f"asking {options.model}") as progress:
-        endpoint = Endpoint.from_environment(options.base_url)
-        answers = carry_out(inquiry, options.model, endpoint, log, rules=rules, on_progress=progress)
+    log, answered = open_log(options.log, fresh=run.force, say=run.console.warn), []
+    whom = [one.endpoint() for one in targets]
+    for (one, inquiry), endpoint in zip(asked, whom, strict=True):
+        with run.console.progress(f"asking {one.model}") as progress:
+            answered.append(
+                carry_out(
+                    inquiry,
+                    one.model,
+                    endpoint,
+                    log,
+                    rules=one.rules,
+                    on_progress=progress,
+                    batch=options.batch,
+                )
+            )
+    answers = put_together(answered)
     answers.write(options.output)
     stage.finish(
         answers.report,
         exit_code=1 if answers.report["failed"] else 0,
-        models={options.model: "as served"},
+        models={one.model: "as served" for one in targets},
         reused={"replies": answers.reused},
     )
 
 
 def extract(run: Run, options: ExtractOptions) -> None:
     """Read the letter of each reply; --json writes one row {id, letter, status, rule} a reply."""
-    from kina_build.jsonl import read_records, write_records
+    from kina_build.rows.jsonl import read_records, write_records
     from kina_build.rows.source import STREAM
     from kina_build.scoring.extraction import Reply, count_statuses, extract_row
     from kina_build.scoring.replies import EXTRACTOR_VERSION
@@ -144,7 +161,7 @@ def _score_triples(run: Run, options: ScoreOptions) -> None:
 
 
 def _score_stages(run: Run, options: ScoreOptions) -> None:
-    from kina_build.jsonl import write_records
+    from kina_build.rows.jsonl import write_records
     from kina_build.scoring.lists.stages import compare_conditions, read_stages, stage_files
 
     stage = run.stage(

@@ -12,22 +12,58 @@ SHOWN_MISSING = 10
 
 
 def show_plan(report: dict[str, Any], console: Console) -> None:
-    """Show what a run would do."""
+    """Show what a run would do, and what it would take."""
     console.line(f"{report['calls']} calls for {report['items']} items; replies go to {report['log']}")
+    rows = [
+        [
+            one["model"],
+            one["calls"],
+            one["prompt_tokens"],
+            one["completion_tokens"],
+            one["cost"],
+            one["hours"],
+        ]
+        for one in report["estimates"]
+    ]
+    columns = ["model", "calls left", "prompt tokens", "completion tokens", "cost", "hours"]
+    console.table("estimate", columns, rows)
+    if any(one["sampled"] == 0 for one in report["estimates"]):
+        console.say(
+            "completion tokens are the most there may be: run with --limit 20 first, and the estimate rests "
+            "on the replies in the log"
+        )
 
 
 def show_run(report: dict[str, Any], console: Console) -> None:
     """Show how a run went."""
     console.line(f"{report['answered']} of {report['calls']} calls answered ({report['items']} items)")
+    for one in report.get("models", [report]):
+        _show_model(one, console)
+    if report["failed"]:
+        console.say(f"first error: {report['first_error']}")
+        console.say("run the same command again to ask only what failed")
+
+
+def _show_model(report: Mapping[str, Any], console: Console) -> None:
     rows = [[status, n] for status, n in report["statuses"].items()]
     console.table(f"replies of {report['model']}", ["status", "replies"], rows)
     cost = f", cost {report['cost']:.4f}" if report["cost"] else ""
     console.line(
         f"{report['prompt_tokens']} prompt tokens, {report['completion_tokens']} completion tokens{cost}"
     )
-    if report["failed"]:
-        console.say(f"first error: {report['first_error']}")
-        console.say("run the same command again to ask only what failed")
+    others = [name for name in report["served"] if not _same_model(name, report["model"])]
+    if others or len(report["served"]) > 1:
+        console.warn(f"asked for {report['model']}, answered by {', '.join(report['served'])}")
+    if report["tool_calls"]:
+        console.warn(
+            f"{report['tool_calls']} replies call a tool instead of answering, the first "
+            f"{report['first_tool_call']}"
+        )
+
+
+def _same_model(served: str, asked: str) -> bool:
+    """Tell whether one name is the other with a version or a provider before or behind it."""
+    return served in asked or asked in served
 
 
 def show_rows(rows: Sequence[Mapping[str, Any]], console: Console) -> None:
@@ -53,6 +89,14 @@ def show_models(report: dict[str, Any], console: Console) -> None:
     columns = ["model", "AVG@k", "Pass@1", "macro", "chance", "answered", "items", "k"]
     console.table("accuracy (mean over items; macro: mean over disciplines)", columns, rows)
     _show_samples(report["models"], console)
+    if report.get("extractors"):
+        columns = ["rule", "model", "accuracy", "rank", "unread", "with random letters", "other than ours"]
+        table = [
+            [one["extractor"], one["model"], one["accuracy"], one["rank"], one["unread"], one["with_random"],
+             one["other_letters"]]
+            for one in report["extractors"]
+        ]  # fmt: skip
+        console.table("the same replies by every rule", columns, table)
     for level in ("discipline", "field", "subfield"):
         _show_level(report["models"], level, console)
     unread = [

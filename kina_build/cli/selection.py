@@ -105,7 +105,7 @@ def certify(run: Run, options: CertifyOptions) -> None:
     order, gains, objective, bounds and guarantee are computed anew. K, conflict mode and quotas
     are the document's own word unless you state them. Exit 1 when anything differs.
     """
-    from kina_build.jsonl import write_document
+    from kina_build.rows.jsonl import write_document
     from kina_build.selection.choosing import certify_files
     from kina_build.selection.files import files_to_certify
     from kina_build.selection.reading import read_selection

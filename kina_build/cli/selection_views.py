@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from kina_build.cli.console import Console
-from kina_build.selection.reading import Figures, figures_of
+from kina_build.selection.figures import Figures, figures_of
 
 SHOWN = 10
 """Rows of a table printed for people before the rest is only counted."""

@@ -1,12 +1,12 @@
+from .contamination.run import find_contamination as find_contamination
+from .contamination.run import run_contamination as run_contamination
 from .options import ContaminationOptions as ContaminationOptions
 from .options import DedupOptions as DedupOptions
 from .overrides import Override as Override
+from .reading import KnownDuplicates as KnownDuplicates
+from .reading import read_duplicates as read_duplicates
 from .records import Contamination as Contamination
 from .records import DuplicatePair as DuplicatePair
 from .records import Duplicates as Duplicates
-from .records import KnownDuplicates as KnownDuplicates
-from .records import read_duplicates as read_duplicates
-from .run import find_contamination as find_contamination
 from .run import find_duplicates as find_duplicates
-from .run import run_contamination as run_contamination
 from .run import run_dedup as run_dedup

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -41,9 +41,8 @@ def explain_item(
     Raises:
         InputError: there is no such item.
     """
+    check_item(item_id, corpus.items)
     rows = {item.item_id: row for row, item in enumerate(corpus.items)}
-    if item_id not in rows:
-        raise InputError(f"no item {item_id!r} in the pool")
     decision, reason = _decision(item_id, result)
     return Explanation(
         item_id=item_id,
@@ -52,6 +51,16 @@ def explain_item(
         reason=reason,
         nearest=tuple(_nearest(rows[item_id], corpus, result, rules)),
     )
+
+
+def check_item(item_id: str, items: Iterable[Item]) -> None:
+    """Check that there is such an item: before anything is encoded for it.
+
+    Raises:
+        InputError: there is none.
+    """
+    if all(item.item_id != item_id for item in items):
+        raise InputError(f"no item {item_id!r} in the pool")
 
 
 def _decision(item_id: str, result: Duplicates) -> tuple[Literal["kept", "dropped", "held"], str]:

@@ -87,6 +87,7 @@ def find_copies(
         unknown_rate=corpus.unknown_rate,
         threshold=rules.threshold,
         rules=DedupRules(**rules.shaping),
+        fast=corpus.fast,
     )
 
 

@@ -25,7 +25,7 @@ from kina_build.dedup.canonical import (
 )
 from kina_build.items.model import Item
 from kina_build.items.text import fold_option, fold_stem, squeeze
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 
 FORMULAIC = re.compile(
     r"(?:true|false|yes|no|correct|incorrect|right|wrong|both|neither|cannot be determined|valid|invalid"

@@ -17,7 +17,7 @@ _ENCODER = (
     "Default: dedup.encoder of the settings."
 )
 _THRESHOLD = "Cosine from which items are compared; default .80."
-_NEAR = "Compare by an encoder too, or by letters only."
+_NO_NEAR = "Compare by letters only, without an encoder."
 _CACHE = "File of kept vectors; default: in your cache folder."
 _NO_CACHE = "Keep no vectors and read none."
 _UNKNOWN = "Share of tokens the encoder may not know."
@@ -56,7 +56,12 @@ class DedupOptions:
         role=Role.manner,
         metavar="ITEM",
     )
-    near: bool = option(True, "--near/--no-near", help=_NEAR)
+    near: Literal["exact", "fast"] = option(
+        "exact",
+        help="Encode every item, or, fast, only those that share words with another: some close pairs are "
+        "missed, and how many at most is measured.",
+    )
+    no_near: bool = option(False, "--no-near", help=_NO_NEAR)
     cache: Path | None = option(None, help=_CACHE, role=Role.kept)
     no_cache: bool = option(False, help=_NO_CACHE, role=Role.manner)
     unknown_limit: float | None = setting("dedup.unknown_limit", help=_UNKNOWN, min=0, max=1)
@@ -79,7 +84,7 @@ class ContaminationOptions:
     )
     encoder: str | None = setting("dedup.encoder", help=_ENCODER)
     threshold: float | None = setting("dedup.threshold", help=_THRESHOLD, min=0.01, max=1)
-    near: bool = option(True, "--near/--no-near", help=_NEAR)
+    no_near: bool = option(False, "--no-near", help=_NO_NEAR)
     cache: Path | None = option(None, help=_CACHE, role=Role.kept)
     no_cache: bool = option(False, help=_NO_CACHE, role=Role.manner)
     unknown_limit: float | None = setting("dedup.unknown_limit", help=_UNKNOWN, min=0, max=1)
@@ -90,12 +95,21 @@ def shaping(options: DedupOptions | ContaminationOptions, rules: DedupRules) -> 
     """Return what shapes a result beside the options: the settings, and the text that is encoded.
 
     Raises:
-        UsageError: the rule of the paper without an encoder.
+        UsageError: options that exclude one another.
     """
     from kina_build.encode.texts import TEXT_FORM
 
-    if rules.rule == "cosine" and not options.near and isinstance(options, DedupOptions):
-        raise UsageError("--rule cosine needs an encoder", hint="leave --no-near out")
-    form = {"text_form": TEXT_FORM} if options.near else {}
+    if isinstance(options, DedupOptions):
+        _check(options, rules)
+    form = {} if options.no_near else {"text_form": TEXT_FORM}
     page = {"page": options.page is not None} if isinstance(options, DedupOptions) else {}
     return {"dedup": rules.shaping, **form, **page}
+
+
+def _check(options: DedupOptions, rules: DedupRules) -> None:
+    if rules.rule == "cosine" and options.no_near:
+        raise UsageError("--rule cosine needs an encoder", hint="leave --no-near out")
+    if options.near == "fast" and options.no_near:
+        raise UsageError("--near fast and --no-near exclude one another")
+    if options.near == "fast" and (options.labels or options.explain is not None):
+        raise UsageError("--labels and --explain need every item's vector", hint="leave --near fast out")

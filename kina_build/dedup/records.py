@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.config import DedupRules
-from kina_build.jsonl import read_document, write_text
+from kina_build.rows.jsonl import write_text
 
 Status = Literal["duplicate", "conflict", "review", "template_sibling", "same_passage", "distinct"]
 """duplicate: the same question with the same key, one of the two is dropped.
@@ -101,6 +101,25 @@ class Cluster(Record):
     paths: tuple[str, ...]
 
 
+class Approximation(Record):
+    """What --near fast encoded, and how many close pairs that can have missed."""
+
+    passed: int
+    """Items that share enough words with another one to be encoded in 8 bits."""
+    encoded: int
+    """Items encoded in full, those of the sample included."""
+    sampled: int
+    """Items left out that were encoded in full to see what is missed."""
+    seen: int
+    """Close pairs that only the sample showed; they are in the result."""
+    missed: float
+    """Estimate of the close pairs that are missed still."""
+    missed_most: int
+    """Upper bound on them, right in 95 of 100 samples."""
+    recall: float
+    """Share of the close pairs that are found, by the estimate."""
+
+
 class Duplicates(Record):
     """The result of `kina dedup`."""
 
@@ -125,6 +144,8 @@ class Duplicates(Record):
     """Share of tokens the encoder does not know."""
     threshold: float
     rules: DedupRules
+    fast: Approximation | None = None
+    """What --near fast left out; not written where every item was encoded."""
 
     @property
     def report(self) -> dict[str, Any]:
@@ -147,11 +168,13 @@ class Duplicates(Record):
             "unknown_rate": self.unknown_rate,
             "threshold": self.threshold,
             "unused_overrides": list(self.unused_overrides),
+            **({} if self.fast is None else {"fast": self.fast.model_dump(mode="json")}),
         }
 
     def write(self, path: Path) -> None:
         """Write duplicates.json."""
-        write_text(path, dump_rows(self.model_dump(mode="json")))
+        unused = {"fast"} if self.fast is None else set()
+        write_text(path, dump_rows(self.model_dump(mode="json", exclude=unused)))
 
     def __str__(self) -> str:
         """Say how many items stay, as the command does."""
@@ -228,55 +251,6 @@ class Contamination(Record):
             f"{len(self.contaminated)} of {items} items contaminated, "
             f"{len(self.review)} to be reviewed, {self.clean} clean"
         )
-
-
-class _Known(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
-
-
-class KnownDrop(_Known):
-    """What others need of a dropped item."""
-
-    item_id: str
-    kept_id: str = ""
-    rule: str = ""
-    reason: str = ""
-
-
-class KnownHeld(_Known):
-    """What others need of a held item."""
-
-    item_id: str
-    other_ids: tuple[str, ...] = ()
-
-
-class KnownCluster(_Known):
-    """What others need of a cluster."""
-
-    item_ids: tuple[str, ...]
-    status: str = ""
-
-
-class KnownDuplicates(_Known):
-    """What others need of a duplicates.json, whatever version or tool wrote it."""
-
-    kept: tuple[str, ...] = ()
-    dropped: tuple[KnownDrop, ...] = ()
-    held: tuple[KnownHeld, ...] = ()
-    clusters: tuple[KnownCluster, ...] = ()
-    conflict_edges: tuple[tuple[str, str], ...] = ()
-    encoder: str = ""
-    revision: str = ""
-    threshold: float | None = None
-
-
-def read_duplicates(path: Path) -> KnownDuplicates:
-    """Read a duplicates.json loosely: what is there of what others need.
-
-    Raises:
-        InputError: missing, or no such document.
-    """
-    return read_document(path, KnownDuplicates)
 
 
 def dump_line(value: Any) -> str:

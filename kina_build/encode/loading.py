@@ -9,34 +9,43 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from kina_build.config import DedupRules
+from kina_build.config import DedupRules, EncodeEngine
 from kina_build.encode.encoders import Encoder, SentenceEncoder, UniversalEncoder, describe_model
-from kina_build.errors import InputError, UsageError
+from kina_build.encode.onnx import OnnxEncoder
+from kina_build.errors import ConfigError, InputError, UsageError
 
 PACKAGED = "all-MiniLM-L6-v2"
+PACKAGED_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Digest of the weights whose vectors by ONNX Runtime were compared with those of the reference."""
+
 MULTILINGUAL = "use-multilingual-v3"
 MULTILINGUAL_DIMENSION = 512
 WEIGHT_SUFFIXES = {".safetensors", ".bin", ".npz"}
 HUB_TIMEOUT_S = 10.0
+_ENGINE_HINT = 'set encode.engine = "auto": sentence-transformers runs every other'
 _ENCODER_HINT = (
     f"--encoder takes {PACKAGED} (installed), {MULTILINGUAL}, a folder of a sentence-transformers model, "
     "or a hub name (which needs the network once)"
 )
 
 
-def load_encoder(name: str, rules: DedupRules = DedupRules()) -> Encoder:
+def load_encoder(name: str, rules: DedupRules = DedupRules(), engine: EncodeEngine = "auto") -> Encoder:
     """Load an encoder by name; only a hub name that is not on this machine asks the network.
 
     Args:
         name: as `DedupRules.encoder` describes.
         rules: batch size and precision.
+        engine: what runs the packaged encoder.
 
     Raises:
+        ConfigError: ONNX Runtime was asked for, and it cannot run this encoder.
         UsageError: the optional package is not installed.
         InputError: no such model, a folder that holds none, or the hub is out of reach.
     """
     if name.removeprefix("sentence-transformers/") == PACKAGED:
-        return _load_sentence_encoder(PACKAGED, _packaged_folder(), rules)
+        return _load_packaged(rules, engine)
+    if engine == "onnx":
+        raise ConfigError(f'encode.engine = "onnx" runs {PACKAGED} only, not {name!r}', hint=_ENGINE_HINT)
     if name == MULTILINGUAL:
         return _load_universal(rules)
     folder = Path(name).expanduser()
@@ -46,6 +55,20 @@ def load_encoder(name: str, rules: DedupRules = DedupRules()) -> Encoder:
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise InputError(f"encoder {name!r}: no such folder", hint=_ENCODER_HINT)
     return _load_sentence_encoder(name, None, rules)
+
+
+def _load_packaged(rules: DedupRules, engine: EncodeEngine) -> Encoder:
+    """Load the packaged encoder: by ONNX Runtime, if it is the one whose vectors were compared."""
+    folder = _packaged_folder()
+    known = _weights_digest(folder) == PACKAGED_WEIGHTS and rules.precision == "float32"
+    if engine == "onnx" and not known:
+        raise ConfigError(
+            f'encode.engine = "onnx" runs the weights {PACKAGED_WEIGHTS[:8]} in float32 only',
+            hint=_ENGINE_HINT,
+        )
+    if engine == "sentence-transformers" or not known:
+        return _load_sentence_encoder(PACKAGED, folder, rules)
+    return OnnxEncoder(PACKAGED, PACKAGED_WEIGHTS, folder)
 
 
 def _packaged_folder() -> Path:

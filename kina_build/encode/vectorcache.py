@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.errors import InputError
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 
 KEYS_A_QUERY = 500
 """Keys asked for at once: SQLite's oldest limit is 999 variables."""

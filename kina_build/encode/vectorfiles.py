@@ -16,7 +16,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from kina_build.errors import InputError
-from kina_build.jsonl import writing
+from kina_build.rows.jsonl import writing
 
 Vectors = NDArray[np.float32]
 Rows = slice | Sequence[int] | NDArray[np.int64]

@@ -14,7 +14,7 @@ from kina_build.items.cues import Balance, CueProbe
 from kina_build.items.importing.rawfile import Reject
 from kina_build.items.model import Item
 from kina_build.items.pool import write_pool
-from kina_build.jsonl import write_records
+from kina_build.rows.jsonl import write_records
 
 ROW = "row"
 """The field of findings about rows that import refused."""

@@ -8,13 +8,16 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 
 LETTERS = string.ascii_uppercase
 """Option keys in order; an item has at most 26 options."""
 
 ID_HEX_DIGITS = 16
 """Length of a content-hash item id: 64 bits, collisions below 1e-9 at 100,000 items."""
+
+PARALLEL = "parallel"
+"""Key of the metadata that versions of one item in several languages share."""
 
 
 class Option(BaseModel):

@@ -11,7 +11,7 @@ from typing import Any, overload
 from kina_build.errors import InputError
 from kina_build.items.importing.rawfile import Reject
 from kina_build.items.model import Item
-from kina_build.jsonl import read_records, write_records
+from kina_build.rows.jsonl import read_records, write_records
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class Pool(Sequence[Item]):
     rejects: tuple[Reject, ...] = ()
     detected: Mapping[str, Any] = field(default_factory=dict)
     """format, encoding, delimiter, ...: one value where all files agree, else null; `files` has each."""
+    patched: int | None = None
+    """Items that patches changed; none: no patches were given."""
 
     @property
     def report(self) -> dict[str, Any]:
@@ -30,7 +32,7 @@ class Pool(Sequence[Item]):
             "items": len(self.items),
             "rejects": [reject.model_dump(exclude_none=True) for reject in self.rejects],
             "detected": dict(self.detected),
-        }
+        } | ({} if self.patched is None else {"patched": self.patched})
 
     def write(self, path: Path | str) -> int:
         """Write the items as pool.jsonl; return how many."""

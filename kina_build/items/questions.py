@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,18 @@ from kina_build.errors import UsageError
 from kina_build.items.checking.lint import check
 from kina_build.items.findings import Findings, select_rules
 from kina_build.items.importing.assemble import draft_items
-from kina_build.items.importing.files import Layout, assign_ids, read_all, read_items
+from kina_build.items.importing.files import Layout, read_all, read_items
+from kina_build.items.importing.identity import assign_ids
 from kina_build.items.importing.keycolumns import Reading, key_form
 from kina_build.items.importing.rawfile import RawFile, RawRow, Reject
+from kina_build.items.mending.patch import apply_patches, read_patches
 from kina_build.items.model import Item
 from kina_build.items.options import CheckOptions, ImportOptions
 from kina_build.items.pool import Pool, read_pool
 from kina_build.items.workers import count_processes
-from kina_build.jsonl import read_text
 from kina_build.progress import Progress, collector_paused, silent
 from kina_build.rows import strict
+from kina_build.rows.jsonl import read_text
 from kina_build.rows.source import STREAM, limits, open_source
 
 IN_MEMORY = "rows"
@@ -32,13 +35,19 @@ PLAIN = Layout()
 def import_questions(
     options: ImportOptions, rules: ItemRules = ItemRules(), on_progress: Progress = silent
 ) -> Pool:
-    """Import the files of `kina import`.
+    """Import the files of `kina import`, and apply the patches that are given.
 
     Raises:
         InputError: a file cannot be read at all.
         UsageError: the options ask for a field or a column that does not exist.
     """
-    return read_all(options.files, layout_of(options, rules), on_progress)
+    pool = read_all(options.files, layout_of(options, rules), on_progress)
+    if not options.patch:
+        return pool
+    patched = apply_patches(pool.items, read_patches(options.patch))
+    return replace(
+        pool, items=patched.items, rejects=(*pool.rejects, *patched.rejects), patched=patched.changed
+    )
 
 
 def check_questions(
@@ -84,7 +93,8 @@ def layout_of(options: ImportOptions, rules: ItemRules = ItemRules()) -> Layout:
         constants={**rules.constants, **_pairs("--set", options.set_)},
         name_as=options.name_as,
         cut_prefix=options.cut_prefix,
-        prefix_ids=options.prefix_ids,
+        prefix_ids=options.prefix_ids or options.parallel,
+        parallel=options.parallel,
         key_form=options.key_form,
     )
 

@@ -22,19 +22,24 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, model_validator
 from kina_build.dedup.overrides import Override
 from kina_build.errors import InputError, UsageError
 from kina_build.items.model import Item
-from kina_build.jsonl import canonical, dump_line, read_records
+from kina_build.rows.jsonl import canonical, dump_line, read_records
 
 FOLDER = "decisions"
 HASH_DIGITS = 16
 
-Kind = Literal["pair", "item", "key", "gate"]
+Kind = Literal["pair", "item", "key", "finding", "gate"]
 VERDICTS: Mapping[str, tuple[str, ...]] = {
     "pair": ("same", "different"),
     "item": ("keep", "drop", "withdraw"),
     "key": ("right", "wrong"),
+    "finding": ("fine", "mend"),
     "gate": ("allow",),
 }
 """What may be said of each kind of subject."""
+TWOFOLD = ("pair", "finding")
+"""Kinds with two parts of a subject."""
+OPEN = "open"
+"""Of any kind: taken back, to be decided anew."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
 """A decider's name, as it stands in the name of a file: `ann`, `r2`; not `../ann`."""
 
@@ -46,7 +51,7 @@ class Ruling(BaseModel):
 
     kind: Kind
     subject: tuple[str, ...]
-    """Ids of the items, in order; the name of a gate."""
+    """Ids of the items, in order; an item and the rule that found it; the name of a gate."""
     verdict: str
     letter: str | None = None
     """The right key, where the keyed one is wrong."""
@@ -58,12 +63,12 @@ class Ruling(BaseModel):
 
     @model_validator(mode="after")
     def _fits(self) -> Ruling:
-        if self.verdict not in VERDICTS[self.kind]:
+        if self.verdict not in (*VERDICTS[self.kind], OPEN):
             raise ValueError(
                 f"verdict {self.verdict!r} of a {self.kind} is none of {', '.join(VERDICTS[self.kind])}"
             )
-        if len(self.subject) != (2 if self.kind == "pair" else 1):
-            raise ValueError(f"a {self.kind} has {'two subjects' if self.kind == 'pair' else 'one subject'}")
+        if len(self.subject) != (2 if self.kind in TWOFOLD else 1):
+            raise ValueError(f"a {self.kind} has {'two subjects' if self.kind in TWOFOLD else 'one subject'}")
         return self
 
     @property
@@ -114,7 +119,7 @@ class Rulings:
 
     def of(self, kind: Kind, *subject: str) -> Ruling | None:
         """Return the decision on a subject that holds."""
-        wanted = tuple(sorted(subject))
+        wanted = tuple(sorted(subject) if kind == "pair" else subject)
         return next((one for one in self.holding if one.kind == kind and one.subject == wanted), None)
 
 
@@ -141,6 +146,8 @@ def read_ruling_files(paths: Sequence[Path]) -> Rulings:
             latest[one.kind, one.subject, one.who] = one
     by_subject: dict[tuple[str, tuple[str, ...]], list[Ruling]] = {}
     for (kind, subject, _), one in sorted(latest.items()):
+        if one.verdict == OPEN:
+            continue
         by_subject.setdefault((kind, subject), []).append(one)
     agreed = [group for group in by_subject.values() if len({one.says for one in group}) == 1]
     torn = [group for group in by_subject.values() if len({one.says for one in group}) > 1]
@@ -189,22 +196,23 @@ def make_ruling(
     """
     if not NAME.fullmatch(who):
         raise UsageError(f"--who {who!r}: use small letters, digits and underscores")
-    if verdict not in VERDICTS[kind]:
+    if verdict not in (*VERDICTS[kind], OPEN):
         raise UsageError(
             f"{verdict!r} cannot be said of a {kind}", hint=f"one of: {', '.join(VERDICTS[kind])}"
         )
     if not reason.strip():
         raise UsageError("a decision needs a --reason")
-    if kind != "gate" and (unknown := [one for one in subject if one not in items]):
+    ids = _items_of(kind, subject)
+    if unknown := [one for one in ids if one not in items]:
         raise UsageError(f"{unknown[0]!r} is no item of the pool")
     if letter is not None and letter not in {option.key for one in subject for option in items[one].options}:
         raise UsageError(f"--letter {letter}: {subject[0]} has no such option")
-    if len(set(subject)) != (2 if kind == "pair" else 1):
+    if len(set(subject)) != (2 if kind in TWOFOLD else 1):
         raise UsageError(f"a {kind} is {'two different items' if kind == 'pair' else 'one subject'}")
-    texts = "" if kind == "gate" else text_hash([items[one] for one in subject])
+    texts = text_hash([items[one] for one in ids]) if ids else ""
     return Ruling(
         kind=kind,
-        subject=tuple(sorted(subject)),
+        subject=tuple(sorted(subject) if kind == "pair" else subject),
         verdict=verdict,
         letter=letter,
         reason=reason.strip(),
@@ -256,7 +264,13 @@ def _override(ruling: Ruling) -> Override | None:
     )  # fmt: skip
 
 
+def _items_of(kind: Kind, subject: Sequence[str]) -> Sequence[str]:
+    """Return the items that a subject names."""
+    return () if kind == "gate" else subject[:1] if kind == "finding" else subject
+
+
 def _texts_now(ruling: Ruling, items: Mapping[str, Item]) -> str | None:
-    if any(one not in items for one in ruling.subject):
+    ids = _items_of(ruling.kind, ruling.subject)
+    if any(one not in items for one in ids):
         return None
-    return text_hash([items[one] for one in ruling.subject])
+    return text_hash([items[one] for one in ids])

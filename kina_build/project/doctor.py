@@ -14,13 +14,13 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from kina_build import __version__
-from kina_build.claims import PART
 from kina_build.config import Settings
 from kina_build.encode.loading import load_encoder
 from kina_build.encode.vectorcache import default_cache
 from kina_build.errors import KinaError
 from kina_build.project import stages
 from kina_build.project.table import Project
+from kina_build.rows.outputs import PART
 from kina_review.pay.ledger import open_ledger
 
 PACKAGES = (

@@ -8,11 +8,12 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from kina_build.dedup.records import Duplicates
+from kina_build.dedup.records import Contamination, Duplicates
 from kina_build.items.checking.rule import POOL, Finding
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import read_document, read_records
 from kina_build.project.decisions import Rulings
+from kina_build.project.options import LeaveOutOptions
+from kina_build.rows.jsonl import read_document, read_records
 from kina_review.records import Decision
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -20,7 +21,7 @@ Record = TypeVar("Record", bound=BaseModel)
 COPIES = frozenset({"item_repeated", "keys_conflict"})
 """Rules of `kina check` about several items: dedup says which of them stays."""
 ACCEPTED = "accept"
-STEPS = ("broken", "copies", "held", "decided", "not accepted")
+STEPS = ("broken", "contaminated", "copies", "held", "decided", "not accepted")
 """The order in which items fall; an item counts where it falls first."""
 
 
@@ -46,33 +47,29 @@ class LeftOut(BaseModel):
     steps: tuple[Step, ...]
 
 
-def leave_out(
-    pool: Path, *, findings: Path | None, duplicates: Path | None, reviewed: Path | None, rulings: Rulings
-) -> LeftOut:
+def leave_out(given: LeaveOutOptions, rulings: Rulings) -> LeftOut:
     """List the items that selection may not take, with the step at which each fell.
 
     Args:
-        pool: the items.
-        findings: of `kina check`; items with an error are broken, unless a person keeps them.
-        duplicates: of `kina dedup`; copies are dropped, items with a disputed key are held.
-        reviewed: the reviewers' decisions; None: nothing is reviewed, every item is eligible.
+        given: the pool, and the files that speak against items of it.
         rulings: what people decided, those that hold on the pool's texts.
 
     Raises:
         InputError: a file that cannot be read.
     """
-    ids = [item.item_id for item in read_pool(pool)]
+    ids = [item.item_id for item in read_pool(given.pool)]
     kept = {one.subject[0] for one in rulings.holding if one.kind == "item" and one.verdict == "keep"}
-    copies = read_document(duplicates, Duplicates) if duplicates else None
+    copies = read_document(given.duplicates, Duplicates) if given.duplicates else None
+    ruled = _ruled(rulings)
     fallen = {
-        "broken": {} if findings is None else _broken(findings, kept),
-        "decided": _ruled(rulings),
-        "copies": {one.item_id: one.reason for one in copies.dropped} if copies else {},
+        "broken": _broken(given.findings, kept, _fine(rulings)),
+        "contaminated": _contaminated(given.contamination, kept),
+        # what a person decided is told as such, also where dedup carried it out
+        "copies": {o.item_id: o.reason for o in copies.dropped if o.item_id not in ruled} if copies else {},
         "held": {one.item_id: one.reason for one in copies.held} if copies else {},
-        "not accepted": {} if reviewed is None else _refused(reviewed, ids),
+        "decided": ruled,
+        "not accepted": _refused(given.reviewed, ids),
     }
-    # what a person decided is told as such, also where dedup carried it out
-    fallen["copies"] = {item: why for item, why in fallen["copies"].items() if item not in fallen["decided"]}
     return _count(ids, fallen)
 
 
@@ -87,17 +84,31 @@ def _count(ids: Sequence[str], fallen: Mapping[str, Mapping[str, str]]) -> LeftO
     return LeftOut(item_ids=gone, pool=len(ids), eligible=len(left), steps=tuple(steps))
 
 
-def _broken(path: Path, kept: set[str]) -> dict[str, str]:
+def _fine(rulings: Rulings) -> set[tuple[str, ...]]:
+    """Return the findings that a person called fine: item and rule."""
+    return {one.subject for one in rulings.holding if (one.kind, one.verdict) == ("finding", "fine")}
+
+
+def _broken(path: Path | None, kept: set[str], fine: set[tuple[str, ...]]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for one in _records(path, Finding):
+    for one in _records(path, Finding) if path else ():
         if (
             one.item_id != POOL
             and one.severity == "error"
             and one.rule not in COPIES
             and one.item_id not in kept
+            and (one.item_id, one.rule) not in fine
         ):
             found.setdefault(one.item_id, f"{one.rule}: {one.message}")
     return found
+
+
+def _contaminated(path: Path | None, kept: set[str]) -> dict[str, str]:
+    if path is None:
+        return {}
+    found = read_document(path, Contamination)
+    where = {hit.item_id: f"stands in {hit.corpus}" for hit in found.hits if hit.finding == "contaminated"}
+    return {one: where.get(one, "stands in another corpus") for one in found.contaminated if one not in kept}
 
 
 def _ruled(rulings: Rulings) -> dict[str, str]:
@@ -109,7 +120,9 @@ def _ruled(rulings: Rulings) -> dict[str, str]:
     }
 
 
-def _refused(path: Path, ids: Sequence[str]) -> dict[str, str]:
+def _refused(path: Path | None, ids: Sequence[str]) -> dict[str, str]:
+    if path is None:  # nothing is reviewed: every item is eligible
+        return {}
     told = {one.item_id: one for one in _records(path, Decision)}
     reasons = {item: "not reviewed" for item in ids if item not in told}
     for one in told.values():

@@ -7,13 +7,14 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from kina_build.errors import InputError
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import read_document, read_json
 from kina_build.manifest import Manifest, sidecar
 from kina_build.project import stages
 from kina_build.project.eligible import LeftOut
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.splits import RECORD
+from kina_build.rows.jsonl import read_document, read_json
 
 
 class Level(BaseModel):
@@ -48,9 +49,9 @@ def read_funnel(root: Path) -> list[Level]:
         found = read_document(root / stages.LEFT_OUT, LeftOut)
         levels += [_level(step.step, step.items, lost=True) for step in found.steps if step.items]
         levels.append(_level("eligible", {one: "" for one in ids if one not in set(found.item_ids)}))
-    selected = _selected(root / stages.SELECTION)
-    if selected is not None:
-        levels.append(_level("selected", {one: f"pick {n}" for n, one in enumerate(selected, start=1)}))
+    if (root / stages.SELECTION).exists():
+        picks, _ = read_selected(root / stages.SELECTION)
+        levels.append(_level("selected", {one: f"pick {n}" for n, one in enumerate(picks, start=1)}))
     if (root / stages.RELEASE / RECORD).exists():
         levels += _released(root / stages.RELEASE)
     return levels
@@ -76,8 +77,18 @@ def _rejects(pool: Path) -> dict[str, str]:
     return found
 
 
-def _selected(path: Path) -> list[str] | None:
-    return [str(one) for one in read_json(path)["item_ids"]] if path.exists() else None
+def read_selected(path: Path) -> tuple[list[str], list[float]]:
+    """Return the items of a selection or a sample in order, and the gains of a selection's picks.
+
+    Raises:
+        InputError: it is neither.
+    """
+    document = read_json(path)
+    ids = document.get("item_ids") if isinstance(document, dict) else None
+    if not isinstance(ids, list):
+        raise InputError(f"{path}: names no item_ids", hint="kina build select makes it")
+    gains = document.get("gains")
+    return [str(one) for one in ids], [float(one) for one in gains] if isinstance(gains, list) else []
 
 
 def _released(release: Path) -> list[Level]:
@@ -92,6 +103,6 @@ def _released(release: Path) -> list[Level]:
 
 
 def _ids(path: Path) -> list[str]:
-    from kina_build.jsonl import iter_rows
+    from kina_build.rows.jsonl import iter_rows
 
     return [str(row["id"]) for _, row in iter_rows(path)] if path.exists() else []

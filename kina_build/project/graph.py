@@ -12,7 +12,7 @@ from kina_build.project.stages import Stage
 
 
 def draw_graph(stages: Sequence[Stage]) -> nx.DiGraph[str]:
-    """Draw the graph; each node carries its stage, each edge the artefact that is read.
+    """Draw the graph; each node carries its stage, each edge the artefacts that are read.
 
     Raises:
         UsageError: two stages own one artefact, or they wait for each other.
@@ -21,14 +21,15 @@ def draw_graph(stages: Sequence[Stage]) -> nx.DiGraph[str]:
     graph: nx.DiGraph[str] = nx.DiGraph()
     for stage in stages:
         graph.add_node(stage.name, stage=stage)
-        for artefact in (*stage.owns, *stage.keeps):
+        for artefact in stage.artefacts:
             if owners.setdefault(artefact, stage.name) != stage.name:
                 raise UsageError(f"{artefact} would be written by {owners[artefact]} and by {stage.name}")
     for stage in stages:
         for name in stage.reads:
             owner = owner_of(name, owners)
             if owner is not None and owner != stage.name:
-                graph.add_edge(owner, stage.name, artefact=name)
+                read = graph.get_edge_data(owner, stage.name, {"artefacts": ()})["artefacts"]
+                graph.add_edge(owner, stage.name, artefacts=(*read, name))
     if not nx.is_directed_acyclic_graph(graph):
         names = ", ".join(sorted({one for edge in nx.find_cycle(graph) for one in edge[:2]}))
         raise UsageError(f"these stages wait for one another: {names}")

@@ -8,20 +8,21 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from kina_build.dedup.records import Duplicates
+from kina_build.dedup.records import Contamination, Duplicates
 from kina_build.errors import UsageError
 from kina_build.items.checking.rule import Finding
 from kina_build.items.importing.files import Layout, find_rows
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import iter_rows, read_document, read_json, read_records
 from kina_build.project import stages
 from kina_build.project.decisions import Rulings, check_texts, read_rulings
 from kina_build.project.eligible import LeftOut
+from kina_build.project.funnel import read_selected
 from kina_build.project.table import Project, Source
 from kina_build.project.waiting import Doubt
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.splits import RECORD
+from kina_build.rows.jsonl import iter_rows, read_document, read_records
 from kina_review.records import Assignment, Contest, Decision
 
 ANCHORS_SHOWN = 3
@@ -113,6 +114,12 @@ def _copies(path: Path, item_id: str) -> Iterator[str]:
             yield f"{pair.status} of {other}{cosine}: {pair.reason}"
 
 
+def _elsewhere(path: Path, item_id: str) -> Iterator[str]:
+    for hit in read_document(path, Contamination).hits:
+        if hit.item_id == item_id:
+            yield f"{hit.finding}: {hit.corpus}, {hit.other_id}: {hit.reason}"
+
+
 def _doubted(path: Path, item_id: str) -> Iterator[str]:
     for one in read_records(path, Doubt) if path.stat().st_size else ():
         if one.item_id == item_id:
@@ -172,11 +179,9 @@ def _left_out(path: Path, item_id: str) -> Iterator[str]:
 
 
 def _selected(path: Path, item_id: str) -> Iterator[str]:
-    document = read_json(path)
-    ids = [str(one) for one in document["item_ids"]]
+    ids, gains = read_selected(path)
     if item_id in ids:
         at = ids.index(item_id)
-        gains = document.get("gains") or ()
         yield f"pick {at + 1} of {len(ids)}" + (f", gain {gains[at]:.4f}" if at < len(gains) else "")
         return
     yield f"not selected: {_why_not(path.parent, ids, item_id)}"
@@ -234,6 +239,7 @@ Teller = Callable[[Path, str], Iterator[str]]
 TELLERS: tuple[tuple[str, str, Teller], ...] = (
     (stages.FINDINGS, "check", _findings),
     (stages.DUPLICATES, "dedup", _copies),
+    (stages.CONTAMINATION, "contamination", _elsewhere),
     (stages.TRIAGE, "triage", _doubted),
     (stages.SUPPORT, "support", _supported),
     (stages.ASSIGNMENTS, "assign", _assigned),
@@ -250,6 +256,7 @@ ORDER = (
     "import",
     "check",
     "dedup",
+    "contamination",
     "triage",
     "decided",
     "support",

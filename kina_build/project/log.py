@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 from kina_build.errors import InputError, RowErrors, UsageError
-from kina_build.jsonl import dump_line, read_records
+from kina_build.rows.jsonl import dump_line, read_records
 
 FOLDER = "run"
 LOG = "log.jsonl"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from kina_build.errors import InputError, UsageError
 from kina_build.items.importing.files import Layout, read_all
 from kina_build.items.model import Item
 from kina_build.items.pool import Pool
+from kina_build.manifest import Manifest
 from kina_build.project.table import Template
-from kina_build.tables import read_table
+from kina_build.rows.jsonl import read_document
+from kina_build.rows.tables import read_table
 
 TENTH = 10
 """Items of the pool for each item of the proposed size."""
@@ -51,20 +54,35 @@ class Proposal:
     responses: tuple[str, ...] = ()
 
     @property
+    def readable(self) -> Proposal:
+        """Leave out the files that were not named and that no question was read from."""
+        return replace(self, questions=tuple(one for one in self.questions if one.items or not one.first))
+
+    @property
     def items(self) -> list[Item]:
         """Return the items of all files."""
         return [item for one in self.questions for item in one.items]
 
 
 def find_files(folder: Path) -> list[Path]:
-    """Return the files of a folder that may hold questions, anchors, reviewers, reviews or replies."""
-    return sorted(
-        p for p in folder.iterdir() if p.is_file() and p.suffix.lower() in SUFFIXES and p.name[0] != "."
-    )
+    """Return the files of a folder that may hold something to begin with: what kina wrote is none."""
+    ours = _written(folder)
+    found = (p for p in folder.iterdir() if p.is_file() and p.suffix.lower() in SUFFIXES)
+    return sorted(p for p in found if p.name[0] != "." and p.name not in ours)
 
 
-def look_at(paths: Sequence[Path]) -> Proposal:
-    """Look at files; nothing is written.
+def _written(folder: Path) -> set[str]:
+    """Return the names of manifests and of what they say was written, and of ledgers' books."""
+    names: set[str] = {path.name for path in folder.glob("*.payees.json")}
+    for path in folder.glob("*.manifest.json"):
+        names.add(path.name)
+        with suppress(InputError):
+            names.update(read_document(path, Manifest).outputs)
+    return names
+
+
+def look_at(paths: Sequence[Path], template: Template = "mcq") -> Proposal:
+    """Look at files; nothing is written, and only multiple-choice questions are imported.
 
     Raises:
         InputError: a file is missing.
@@ -75,7 +93,10 @@ def look_at(paths: Sequence[Path]) -> Proposal:
             raise InputError(f"{path}: no such file", hint="check the path and the folder you are in")
         kind = _kind(path)
         name = path.as_posix()
-        found.setdefault(kind, []).append(_understand(path) if kind == "questions" else name)
+        one: Any = name
+        if kind == "questions":
+            one = _understand(path) if template in ("mcq", "kina") else Understood(name)
+        found.setdefault(kind, []).append(one)
     return Proposal(**{kind: tuple(some) for kind, some in found.items()})
 
 
@@ -106,15 +127,23 @@ def _understand(path: Path) -> Understood:
     try:
         result = read_all([path])
     except (InputError, UsageError) as error:
-        mapped = _map_of(error.hint)
-        if not mapped:
-            return Understood(name, first=error.lines[0])
-        result = read_all([path], Layout(columns=mapped))
-        return _told(name, result, mapped)
+        return _mapped(path, _map_of(error.hint)) or Understood(name, first=error.lines[0])
     if result.items or not result.rejects:
         return _told(name, result, {})
-    mapped = _map_of(str(result.detected["files"][0].get("proposed") or ""))
-    return _told(name, read_all([path], Layout(columns=mapped)) if mapped else result, mapped)
+    proposed = str(result.detected["files"][0].get("proposed") or "")
+    return _mapped(path, _map_of(proposed)) or _told(name, result, {})
+
+
+def _mapped(path: Path, mapped: dict[str, str]) -> Understood | None:
+    """Read a file by a proposed map; None where there is none, or it does not help."""
+    try:
+        return (
+            _told(path.as_posix(), read_all([path], Layout(columns=mapped)), mapped)
+            if mapped
+            else None
+        )
+    except (InputError, UsageError):
+        return None
 
 
 def _told(name: str, result: Pool, mapped: dict[str, str]) -> Understood:

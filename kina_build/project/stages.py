@@ -54,6 +54,11 @@ class Stage:
     """Lines of kina.toml that are not filled in, without which it cannot run."""
 
     @property
+    def artefacts(self) -> tuple[str, ...]:
+        """Return all that it writes or adds to."""
+        return (*self.owns, *self.keeps)
+
+    @property
     def line(self) -> str:
         """Return the command line as it is typed."""
         return shlex.join(["kina", *self.argv])

@@ -29,7 +29,15 @@ def plan_import(project: Project) -> list[Stage]:
     sources = project.table.source
     if len(sources) <= 1:
         own = [_import_one(project, "import", source, POOL) for source in sources]
-        return own or [Stage("import", ("import", "-o", POOL), (), (POOL,), lacks=("project.source",))]
+        return own or [
+            Stage(
+                "import",
+                ("import", "-o", POOL),
+                (),
+                (POOL,),
+                lacks=("[[project.source]] files: name the files of questions",),
+            )
+        ]
     parts = [
         _import_one(project, f"import {number}", source, f"pool-{number}.jsonl")
         for number, source in enumerate(sources, start=1)

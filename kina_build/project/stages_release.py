@@ -10,6 +10,7 @@ from kina_build.project.stages import (
     ANCHORS,
     BUDGET,
     CERTIFICATE,
+    CONTAMINATION,
     DECISIONS,
     DUPLICATES,
     FINDINGS,
@@ -35,8 +36,9 @@ def plan_left_out(project: Project, rulings: Rulings) -> Stage:
     """List what may not be selected, and why."""
     reviewed = (DECISIONS,) if project.batch is not None else ()
     argv = ["leave-out", POOL, "--findings", FINDINGS, "--duplicates", DUPLICATES]
-    argv += each("--reviewed", reviewed) + each("--ruling", rulings.files)
-    reads = (POOL, FINDINGS, DUPLICATES, *reviewed, *rulings.files)
+    corpora = (CONTAMINATION,) if project.table.contamination else ()
+    argv += each("--contamination", corpora) + each("--reviewed", reviewed) + each("--ruling", rulings.files)
+    reads = (POOL, FINDINGS, DUPLICATES, *corpora, *reviewed, *rulings.files)
     return Stage("leave-out", (*argv, "-o", LEFT_OUT), reads, (LEFT_OUT,))
 
 
@@ -138,7 +140,7 @@ def plan_scores(project: Project) -> list[Stage]:
     elif table.responses is not None:
         replies = list(project.expand(table.responses.files))
         of, reads = ["--items", POOL], [POOL, *replies]
-        ranked, behind = ["--only", f"{RELEASE}/test.jsonl"], [RELEASE]
+        ranked, behind = ["--only", f"{RELEASE}/test.jsonl"], [f"{RELEASE}/test.jsonl"]
     else:
         return []
     score = ("score", "--task", "multiple-choice", *of, *each("--responses", replies), "-o", SCORES)

@@ -17,6 +17,7 @@ from kina_build.project.walk import StageStatus, Walk
 class ProjectStatus:
     """What a walk found."""
 
+    name: str
     stages: tuple[StageStatus, ...]
     rulings: tuple[Case, ...]
     """Decisions of people that are not followed: they differ, or the text has changed."""
@@ -67,6 +68,7 @@ def read_status(walk: Walk, target: str | None = None) -> ProjectStatus:
     """
     stages = walk.go(target)
     return ProjectStatus(
+        walk.project.table.name,
         tuple(stages),
         tuple(ruling_cases(walk.rulings)),
         tuple(_funnel(walk.project)),
@@ -77,5 +79,5 @@ def read_status(walk: Walk, target: str | None = None) -> ProjectStatus:
 def _funnel(project: Project) -> list[Level]:
     try:
         return read_funnel(project.root)
-    except (InputError, KeyError, TypeError):  # an artefact that is damaged is told by its stage
+    except InputError:  # an artefact that is damaged is told by its stage
         return []

@@ -10,14 +10,15 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.dedup.records import Duplicates
-from kina_build.jsonl import iter_rows, read_document, read_json, read_records
 from kina_build.project import stages
 from kina_build.project.decisions import Ruling, Rulings
 from kina_build.project.log import Case
 from kina_build.project.runner import Outcome
 from kina_build.project.stages import Stage
 from kina_build.project.table import Project
+from kina_build.rows.jsonl import iter_rows, read_document, read_records
 from kina_review.records import Assignment, Audit, Contest, Finding
+from kina_review.rubric import REVIEWS_PER_ITEM
 
 Record = TypeVar("Record", bound=BaseModel)
 SAID = 20
@@ -168,24 +169,6 @@ def _doubtful(project: Project, rulings: Rulings) -> list[Case]:
     ]
 
 
-def _contaminated(project: Project, rulings: Rulings) -> list[Case]:
-    found = read_json(project.root / stages.CONTAMINATION)
-    hits: dict[str, str] = {}
-    for one in found.get("items", ()) if isinstance(found, dict) else ():
-        if one.get("status") == "contaminated":
-            hits.setdefault(str(one["item_id"]), str(one.get("reason") or "stands in another corpus"))
-    return [
-        Case(
-            kind="contaminated item",
-            subject=(item,),
-            message=f"{item}: {why}",
-            how=_signed(f"kina decide item {item} drop, or: keep"),
-        )
-        for item, why in sorted(hits.items())
-        if not _is_ruled(item, rulings)
-    ]
-
-
 def _is_ruled(item: str, rulings: Rulings) -> bool:
     return rulings.of("key", item) is not None or rulings.of("item", item) is not None
 
@@ -197,7 +180,12 @@ def _signed(how: str) -> str:
 def _open_reviews(project: Project, rulings: Rulings) -> list[Case]:
     slots = _records(project.root / stages.ASSIGNMENTS, Assignment)
     done = _reviewed(project)
-    left = [slot for slot in slots if (slot.item_id, slot.reviewer_id) not in done]
+    counts = Counter(item for item, _ in done)
+    left = [
+        slot
+        for slot in slots
+        if counts[slot.item_id] < REVIEWS_PER_ITEM and (slot.item_id, slot.reviewer_id) not in done
+    ]
     how = "kina review push, then kina review pull; or put the reviews into review.batch.reviews"
     return [
         Case(
@@ -274,7 +262,6 @@ Finder = Callable[[Project, Rulings], list[Case]]
 FINDERS: Mapping[str, Finder] = {
     "dedup": _held,
     "triage": _doubtful,
-    "contamination": _contaminated,
     "assign": _open_reviews,
     "settle": _open_contests,
 }

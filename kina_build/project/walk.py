@@ -13,10 +13,8 @@ import networkx as nx
 from pydantic import BaseModel, ConfigDict
 
 from kina_build import __version__
-from kina_build.claims import expect
 from kina_build.errors import InputError
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import canonical, write_document
 from kina_build.manifest import Job, Manifest, digests
 from kina_build.project.decisions import Rulings, check_texts, read_rulings
 from kina_build.project.graph import draw_graph, in_order, owner_of
@@ -26,6 +24,8 @@ from kina_build.project.runner import Outcome, Runner
 from kina_build.project.stages import POOL, Stage
 from kina_build.project.table import Project
 from kina_build.project.waiting import find_cases, refusal_cases, setting_cases, tell_cases
+from kina_build.rows.jsonl import canonical, write_document
+from kina_build.rows.outputs import expect
 
 State = Literal["fresh", "stale", "waiting", "blocked"]
 INTERRUPTED = 130
@@ -58,7 +58,11 @@ def read_holding(project: Project) -> Rulings:
     pool = project.root / POOL
     if not rulings.files or not pool.exists():
         return rulings
-    return check_texts(rulings, {item.item_id: item for item in read_pool(pool)})
+    try:
+        items = {item.item_id: item for item in read_pool(pool)}
+    except InputError:  # a pool that was damaged is the import's to tell
+        return rulings
+    return check_texts(rulings, items)
 
 
 @dataclass
@@ -116,7 +120,7 @@ class Walk:
         return self._look(stage)
 
     def _missing(self, stage: Stage) -> str:
-        owners = {name: one for one, data in self.graph.nodes(data=True) for name in data["stage"].owns}
+        owners = {name: one for one, data in self.graph.nodes(data=True) for name in data["stage"].artefacts}
         read = (name for name in stage.reads if owner_of(name, owners) is None)
         return next((name for name in read if not (self.project.root / name).exists()), "")
 

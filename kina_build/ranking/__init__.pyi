@@ -1,5 +1,7 @@
 from .board import Board as Board
 from .board import build_board as build_board
+from .compare import Comparison as Comparison
+from .compare import compare_files as compare_files
 from .itemanalysis import ItemFigures as ItemFigures
 from .itemanalysis import analyse_items as analyse_items
 from .leaderboard import Leaderboard as Leaderboard

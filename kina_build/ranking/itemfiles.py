@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict
 
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.items.model import LETTERS
-from kina_build.jsonl import read_json
+from kina_build.rows.jsonl import read_json
+from kina_build.rows.tables import read_table
 from kina_build.scoring.lettering import match_places
 from kina_build.scoring.questions import passage_of
-from kina_build.tables import read_table
 
 ID_FIELDS = ("item_id", "id", "question_id")
 """Where item files keep the id: pools, releases, MMLU-Pro."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from kina_build.jsonl import write_document
 from kina_build.ranking.board import NotRanked
 from kina_build.ranking.disciplines import Discipline
+from kina_build.rows.jsonl import write_document
 
 FIGURE_DIGITS = 6
 """Decimals printed: beyond them BLAS builds differ."""

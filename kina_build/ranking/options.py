@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from kina_build.errors import UsageError
-from kina_build.options import Role, letters_of, option, seed, setting
+from kina_build.options import Role, argument, letters_of, option, seed, setting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +75,16 @@ class RankOptions:
         help="Write each item's difficulty, discrimination and distractor.",
         role=Role.output,
     )
+    emit: Path | None = option(
+        None,
+        help="Also write one file a model for Every Eval Ever and, with --dataset, the Hub.",
+        role=Role.folder,
+        metavar="FOLDER",
+    )
+    organization: str | None = option(None, help="Who states the results, for --emit.")
+    as_of: str | None = option(None, help="Day of the statement, for --emit: YYYY-MM-DD.")
+    dataset: str | None = option(None, help="The data set's repository on the Hub, for --emit: ORG/NAME.")
+    dataset_task: str = option("default", help="Its task, as its eval.yaml names it, for --emit.")
     letters_of: Path | None = letters_of()
 
     def check(self) -> None:
@@ -111,3 +121,35 @@ class RankOptions:
         ]
         if self.published is not None and (self.paper or any(p is not None for p in paired)):
             raise UsageError("--published takes only --item-count: there are no item-level scores behind it")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions:
+    """Options of a comparison of two."""
+
+    first: str = argument("A model of --scores, or a file of one model's scores.", role=Role.parameter)
+    second: str = argument("Another, or the same model under another condition.", role=Role.parameter)
+    scores: Path | None = option(
+        None, help="Scores of both, as `kina score` and `kina results` write them.", role=Role.input
+    )
+    responses: tuple[Path, ...] = option(
+        (), help="Replies of both: adds the difference by length of the reply.", role=Role.input
+    )
+    only: Path | None = option(
+        None, help="Compare on these items only: a selection.json, or rows with item_id.", role=Role.input
+    )
+    clusters: Path | None = option(
+        None, help="Rows of item_id, cluster: items of one cluster hang together.", role=Role.input
+    )
+    passages: bool = option(
+        True, "--passages/--no-passages", help="Take items on one passage as a cluster, without --clusters."
+    )
+    missing: Literal["wrong", "common", "bounds"] | None = option(
+        None, help="What becomes of items that one has no score for, as `kina rank --missing`."
+    )
+    output: Path | None = option(None, "-o", help="Write the items on which they differ.", role=Role.output)
+
+    @property
+    def files(self) -> list[Path]:
+        """Return the files that the two arguments name, where there are no --scores."""
+        return [] if self.scores is not None else [Path(self.first), Path(self.second)]

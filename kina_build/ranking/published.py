@@ -24,7 +24,7 @@ from kina_build.ranking.leaderboard import Leaderboard, Pair, Standing, figure, 
 from kina_build.ranking.pairs import detectable_difference, holm, unpaired_z
 from kina_build.ranking.ranks import find_tiers, interval_ranks, order_models
 from kina_build.ranking.stability import TOP
-from kina_build.tables import read_table
+from kina_build.rows.tables import read_table
 
 OVERALL = "ALL"
 """Column of the overall accuracy, in percent."""

@@ -11,11 +11,11 @@ from pydantic import BaseModel
 
 from kina_build.config import RankingRules
 from kina_build.errors import UsageError
-from kina_build.jsonl import read_document, write_document, write_records
 from kina_build.progress import Progress, silent
 from kina_build.ranking import itemfiles, sources
 from kina_build.ranking.assembly import Extras, rank_board
 from kina_build.ranking.board import Board, Missing, build_board
+from kina_build.ranking.emit import emit, read_statement
 from kina_build.ranking.itemanalysis import ItemFigures, add_distractors, analyse_items
 from kina_build.ranking.itemfiles import ItemKey, read_items
 from kina_build.ranking.leaderboard import Dataset, Leaderboard
@@ -23,6 +23,7 @@ from kina_build.ranking.options import RankOptions
 from kina_build.ranking.published import rank_published, read_published
 from kina_build.ranking.sources import ScoreTable
 from kina_build.release.record import ReleaseRecord
+from kina_build.rows.jsonl import read_document, write_document, write_records
 
 
 @runtime_checkable
@@ -56,6 +57,8 @@ class Ranking:
             write_document(options.output, self.leaderboard)
         if options.item_analysis is not None and self.items is not None:
             write_records(options.item_analysis, self.items)
+        if options.emit is not None:
+            emit(self.leaderboard, options.emit, read_statement(options))
 
 
 def rank_files(
@@ -71,6 +74,8 @@ def rank_files(
     Raises:
         KinaError: as the readers of the files, and build_board.
     """
+    if options.emit is not None:
+        read_statement(options)  # before the work, not after it
     if options.published is not None and options.item_count is not None:
         ranked = rank_published(read_published(options.published), options.item_count, rules)
         return Ranking(ranked, None)

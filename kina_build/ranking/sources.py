@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from kina_build.errors import InputError, Refusal, RowErrors, RowFault
-from kina_build.jsonl import read_records
 from kina_build.ranking.itemanalysis import NO_LETTER
 from kina_build.ranking.itemfiles import ItemKey
+from kina_build.rows.jsonl import read_records
+from kina_build.rows.tables import Row, read_table
 from kina_build.scoring.lettering import STATED
-from kina_build.tables import Row, read_table
 
 FIXED_COLUMNS = ("item_id", "discipline")
 
@@ -40,6 +40,8 @@ class ScoreTable:
     """Share of an item's samples that were answered, shape as scores; None: all, where there is a score."""
     passages: Mapping[str, str] = field(default_factory=dict)
     """Item to the digest of its passage, where the rows tell."""
+    lengths: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """(model, item) to the mean length of its replies, where the rows hold them."""
 
 
 class LetterRow(BaseModel):
@@ -167,12 +169,22 @@ def _read_long(rows: Sequence[Row], name: str) -> ScoreTable:
         keys={item_id: letter for item_id, letter in answers.items() if isinstance(letter, str) and letter},
         stated=any(row.values.get("letters_order") == STATED for row in rows),
         known=np.nan_to_num(shares),
+        lengths=_reply_lengths(rows),
         passages={
             str(row.values["item_id"]): passage
             for row in rows
             if isinstance(passage := row.values.get("passage"), str) and passage
         },
     )
+
+
+def _reply_lengths(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
+    found: dict[tuple[str, str], list[int]] = {}
+    for row in rows:
+        reply = row.values.get("response")
+        if isinstance(reply, str):
+            found.setdefault((row.values["model"], row.values["item_id"]), []).append(len(reply))
+    return {key: sum(own) / len(own) for key, own in found.items()}
 
 
 def _answered(row: Row) -> float:

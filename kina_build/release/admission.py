@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from kina_build.errors import InputError, Refusal
 from kina_build.items.importing.keycolumns import VERDICTS
@@ -34,6 +34,8 @@ class Decision(BaseModel):
     decision: str
     """accept, revise, reject or escalate."""
     reason: str = ""
+    opinions: Annotated[dict[str, str], BeforeValidator(lambda v: v if isinstance(v, Mapping) else {})] = {}
+    """Reviewer to opinion; only how many hold which is published."""
     corrected_answer: str | None = None
     """The right key, where reviewers accepted the item with another one."""
 

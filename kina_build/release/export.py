@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from kina_build.config import EngineRules, ItemRules, ReleaseRules
 from kina_build.items.model import Item
@@ -27,14 +27,7 @@ from kina_build.selection.records import Selection
 from kina_build.selection.sharing import Budget
 
 if TYPE_CHECKING:
-    from kina_build.selection.inputs import Inputs
-
-
-class Proof(Protocol):
-    """The files that a selection was made from."""
-
-    def read(self, conflict_mode: Any, engine: EngineRules) -> Inputs:
-        """Read all of them."""
+    from kina_build.selection.files import Files
 
 
 @dataclass(frozen=True)
@@ -209,7 +202,7 @@ def build_release(
 def prepare_export(
     options: ExportOptions,
     request: Request,
-    proof: Proof | None = None,
+    proof: Files | None = None,
     *,
     rules: ReleaseRules = ReleaseRules(),
     item_rules: ItemRules = ItemRules(),
@@ -303,7 +296,7 @@ def describe(record: ReleaseRecord, made: Release) -> dict[str, Any]:
     }
 
 
-def _read(options: ExportOptions, proof: Proof | None, engine: EngineRules) -> Material:
+def _read(options: ExportOptions, proof: Files | None, engine: EngineRules) -> Material:
     pool = read_pool(options.pool)
     selected = sources.read_selection(options.selection) if options.selection else None
     document = selected.document if selected else None

@@ -9,16 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from kina_build.claims import open_part_folder
 from kina_build.errors import InputError, UsageError
-from kina_build.folders import refuse_links, replace_folder
-from kina_build.jsonl import read_document, read_records, read_text
 from kina_build.manifest import digest
 from kina_build.release.plan import Past
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.rows import Row
 from kina_build.release.splits import RECORD, SUMS, rows_file
 from kina_build.release.standalone import entries
+from kina_build.rows.jsonl import read_document, read_records, read_text
+from kina_build.rows.outputs import open_part_folder, refuse_links, replace_folder
 
 
 @contextmanager

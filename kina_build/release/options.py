@@ -86,3 +86,19 @@ class DiffOptions:
 
     old: Path = argument("The earlier release folder.")
     new: Path = argument("The later release folder.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishOptions:
+    """Options of `kina publish`."""
+
+    release: Path = argument("A release folder, as `kina export` writes it.")
+    output: Path = option(
+        Path("to-publish"), "-o", help="Folder for exactly what is to be published.", role=Role.folder
+    )
+    repo: str | None = option(
+        None, help="Dataset on the Hugging Face Hub: OWNER/NAME.", role=Role.manner, metavar="OWNER/NAME"
+    )
+    upload: bool = option(
+        False, help="Upload it to --repo; without this nothing leaves this machine.", role=Role.manner
+    )

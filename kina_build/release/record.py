@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from kina_build.jsonl import canonical
 from kina_build.release.standalone import SPLITS
+from kina_build.rows.jsonl import canonical
 
 FORMAT = 2
 """Version of release.json: from 2 on its figures are derived from evidence, and it is sealed."""

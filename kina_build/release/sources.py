@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from kina_build.errors import InputError, Refusal, UsageError
-from kina_build.jsonl import read_document
 from kina_build.release.admission import Decision
 from kina_build.release.proof.evidence import Audited
 from kina_build.release.record import AgreementFacts, AgreementFigure, AuditFacts
+from kina_build.rows.jsonl import read_document
+from kina_build.rows.tables import read_typed
 from kina_build.shares import bound_share
-from kina_build.tables import read_typed
 
 if TYPE_CHECKING:
     from kina_build.selection.records import Selection

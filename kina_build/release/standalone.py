@@ -24,6 +24,7 @@ import uuid
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -306,8 +307,8 @@ def judge_figures(
 ) -> dict[str, Any]:
     """Count decisions and audit findings by item, over all and over the released ones."""
     found: dict[str, Any] = {"decisions": None, "audit": None, "audit_released": None}
-    for kind in ("decisions", "audit"):
-        _check_judged(judged[kind] or (), kind, rows, private)
+    for kind in ("decisions", "audit", "opinions"):
+        _check_judged(judged.get(kind) or (), kind, rows, private)
     if judged["decisions"] is not None:
         kinds = Counter(str(decision) for _, decision, _ in judged["decisions"])
         found["decisions"] = {kind: kinds[kind] for kind in sorted(kinds)}
@@ -318,6 +319,9 @@ def judge_figures(
         found["audit"] = audit_figures([flawed for _, flawed, _ in judged["audit"]])
         own = [flawed for _, flawed, split in judged["audit"] if split is not None]
         found["audit_released"] = audit_figures(own)
+    if judged.get("opinions") is not None:
+        own = [counts for _, counts, split in judged["opinions"] if split is not None]
+        found["agreement_released"] = agreement_figures(own)
     return found
 
 
@@ -337,6 +341,34 @@ def _check_judged(
     for split in private & ids.keys():
         count = sum(where == split for _, _, where in judged)
         need(count <= len(ids[split]), f"{JUDGED}: more items of {split} than it has")
+
+
+def agreement_figures(items: Sequence[Mapping[str, int]]) -> dict[str, Any]:
+    """Count how far reviewers agree on some items: equal pairs of opinions, and Krippendorff's alpha.
+
+    alpha = 1 - (n - 1) (n - sum o_cc) / (n^2 - sum n_c^2) for names (Krippendorff 2004, chapter 11), with
+    o_cc the pairs of equal opinions, each item weighing as many opinions as it has.
+
+    Args:
+        items: opinion to the number of reviewers who hold it, item by item.
+
+    Returns:
+        Items with two opinions or more, pairs, equal ones, and alpha as a fraction; None without a value.
+    """
+    held = [[whole(count) for count in counts.values()] for counts in items]
+    judged = [counts for counts in items if sum(counts.values()) > 1]
+    pairs = sum(sum(counts) * (sum(counts) - 1) // 2 for counts in held)
+    equal = sum(count * (count - 1) // 2 for counts in held for count in counts)
+    total: Counter[str] = Counter()
+    matched = Fraction(0)
+    for counts in judged:
+        total.update(counts)
+        matched += Fraction(sum(n * (n - 1) for n in counts.values()), sum(counts.values()) - 1)
+    n = sum(total.values())
+    chance = n * n - sum(count * count for count in total.values())
+    alpha = 1 - (n - 1) * (n - matched) / chance if chance else None
+    told = None if alpha is None else [alpha.numerator, alpha.denominator]
+    return {"items": len(judged), "pairs": pairs, "equal": equal, "alpha": told}
 
 
 def audit_figures(flawed: Sequence[bool]) -> dict[str, Any]:
@@ -439,6 +471,17 @@ def audit_line(found: Mapping[str, Any]) -> str:
     )
 
 
+def agreement_line(found: Mapping[str, Any]) -> str:
+    """Write how far reviewers agree."""
+    rate = 100 * found["equal"] / found["pairs"] if found["pairs"] else 0.0
+    alpha = found["alpha"]
+    told = "none, as all opinions are equal" if alpha is None else f"{alpha[0] / alpha[1]:.3f}"
+    return (
+        f"{found['equal']} of {found['pairs']} pairs of opinions on {found['items']} questions are equal"
+        f" ({rate:.1f} %), Krippendorff's alpha {told}"
+    )
+
+
 def wilson(hits: int, count: int) -> tuple[float, float]:
     """Return Wilson's 95 % interval of a share."""
     if not count:
@@ -467,6 +510,9 @@ def checked_lines(figures: Mapping[str, Any]) -> list[str]:
     if review and review["decisions"] is not None:
         told = ", ".join(f"{plain(kind)} {count}" for kind, count in review["decisions"].items())
         lines.append(f"- reviewers' decisions: {told}")
+    if review and review.get("agreement_released"):
+        told = agreement_line(review["agreement_released"])
+        lines.append(f"- reviewers' agreement on the questions of this release: {told}")
     if review and review["audit"]:
         lines.append(f"- audit, of accepted questions drawn at random: {audit_line(review['audit'])}")
         lines.append(f"- audit, of those in this release: {audit_line(review['audit_released'])}")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.errors import UsageError
-from kina_build.jsonl import canonical
 from kina_build.release.rows import Row
 from kina_build.release.splits import natural
+from kina_build.rows.jsonl import canonical
 
 if TYPE_CHECKING:
     from kina_build.release.plan import Past

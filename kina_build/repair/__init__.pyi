@@ -1,6 +1,11 @@
+from .confident import find_label_faults as find_label_faults
+from .diagnosis import Diagnosis as Diagnosis
+from .diagnosis import weigh_votes as weigh_votes
+from .mend import Repairs as Repairs
+from .mend import accept as accept
+from .mend import diagnose as diagnose
 from .options import PanelOptions as PanelOptions
+from .options import RepairOptions as RepairOptions
 from .options import TriageOptions as TriageOptions
-from .votes import PanelResult as PanelResult
-from .votes import TriageResult as TriageResult
 from .votes import panel as panel
 from .votes import triage as triage

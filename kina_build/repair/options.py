@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 from pathlib import Path
+from typing import Literal
 
-from kina_build.options import Role, argument, letters_of, option
+from kina_build.options import Role, argument, letters_of, option, pool
 
 RESPONSES = "Replies or letters of models; several files."
 POOL = "The items, with their keys."
@@ -34,3 +35,18 @@ class PanelOptions:
     pool: Path | None = option(None, help=POOL, role=Role.input)
     release: Path | None = option(None, help=RELEASE, role=Role.input)
     letters_of: Path | None = letters_of()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepairOptions:
+    """Options of `kina repair`."""
+
+    pool: Path = pool()
+    output: Path = option(
+        Path("diagnoses.jsonl"), "-o", help="Write the diagnoses, JSON Lines.", role=Role.output
+    )
+    responses: tuple[Path, ...] = option((), help=RESPONSES + " Repeatable.", role=Role.input)
+    release: Path | None = option(None, help="Folder of the release that was asked.", role=Role.input)
+    letters_of: Path | None = letters_of()
+    strong: tuple[str, ...] = option((), help="Count this model's vote; repeatable.", metavar="MODEL")
+    profile: Literal["generic", "kina"] = option("generic", help="Which rules of `kina check` count.")

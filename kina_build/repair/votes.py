@@ -14,15 +14,15 @@ from kina_build.items.model import Item
 from kina_build.items.pool import write_pool
 from kina_build.items.questions import read_pool_or_import
 from kina_build.items.triage import Difficulty, Suspicion, convene_panel, triage_keys
-from kina_build.jsonl import write_records
 from kina_build.release.folder import read_release
 from kina_build.release.rows import to_item
+from kina_build.rows.jsonl import write_records
 from kina_build.scoring.lettering import STATED, with_order
 from kina_build.scoring.questions import read_forms
 from kina_build.scoring.votes import Votes, read_votes
 
 if TYPE_CHECKING:
-    from kina_build.repair.options import PanelOptions, TriageOptions
+    from kina_build.repair.options import PanelOptions, RepairOptions, TriageOptions
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ def triage(options: TriageOptions, rules: ItemRules = ItemRules()) -> TriageResu
         InputError: a file that cannot be read, or a strong model without answers.
         UsageError: neither a pool nor a release is given, or letters whose order nothing tells.
     """
-    items, votes = _read(options)
+    items, votes = read_items_and_votes(options)
     result = triage_keys(items, votes.matrix, rules, options.strong)
-    report = _order(votes) | {
+    report = order_of(votes) | {
         "items": result.items,
         "flagged": dict(Counter(flag for one in result.queue for flag in one.flags)),
         "strong": [{"model": model, "accuracy": round(result.accuracy[model], 4)} for model in result.strong],
@@ -78,19 +78,19 @@ def panel(options: PanelOptions, rules: ItemRules = ItemRules()) -> PanelResult:
         InputError: a file that cannot be read, or a model of the panel without answers.
         UsageError: neither a pool nor a release is given, or letters whose order nothing tells.
     """
-    items, votes = _read(options)
+    items, votes = read_items_and_votes(options)
     dates = dict(one.partition("@")[::2] for one in options.model)
     result = convene_panel(items, votes.matrix, list(dates), rules)
     hard = {one.item_id: one.difficulty for one in result.difficulties if one.admitted}
     named = [{"model": name, "date": date or None} for name, date in dates.items()]
-    more = {"panel": named} | _order(votes)
+    more = {"panel": named} | order_of(votes)
     admitted = tuple(
         _with_difficulty(item, hard[item.item_id], more) for item in items if item.item_id in hard
     )
     levels = Counter(
         "missing" if one.difficulty is None else f"{one.difficulty:.2f}" for one in result.difficulties
     )
-    report = _order(votes) | {
+    report = order_of(votes) | {
         "items": len(items),
         "admitted": len(admitted),
         "interval": [result.low, result.high],
@@ -100,8 +100,15 @@ def panel(options: PanelOptions, rules: ItemRules = ItemRules()) -> PanelResult:
     return PanelResult(admitted, result.difficulties, report)
 
 
-def _read(options: TriageOptions | PanelOptions) -> tuple[Sequence[Item], Votes]:
-    """Read the items, and the answers in their letters."""
+def read_items_and_votes(
+    options: TriageOptions | PanelOptions | RepairOptions,
+) -> tuple[Sequence[Item], Votes]:
+    """Read the items, and the answers in their letters.
+
+    Raises:
+        InputError: a file that cannot be read.
+        UsageError: neither a pool nor a release is given, or letters whose order nothing tells.
+    """
     if options.pool is not None:
         items = read_pool_or_import(options.pool)[0]
     elif options.release is not None:
@@ -129,7 +136,7 @@ def _release_items(folder: Path) -> list[Item]:
     return [to_item(row) for row in rows]
 
 
-def _order(votes: Votes) -> dict[str, str]:
+def order_of(votes: Votes) -> dict[str, str]:
     """Say that letters were read in an order that was only stated."""
     return {"letters": STATED} if votes.stated else {}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.errors import InputError
-from kina_build.jsonl import read_json
+from kina_build.rows.jsonl import read_json
 
 FILES = {
     "pool": "pool.jsonl",

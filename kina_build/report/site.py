@@ -13,15 +13,15 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from kina_build.claims import make_folder
 from kina_build.errors import Refusal, UsageError
 from kina_build.items.markup import show_item
 from kina_build.items.model import Item
-from kina_build.jsonl import write_text
 from kina_build.ranking.itemanalysis import ItemFigures
 from kina_build.report import pictures, summaries
 from kina_build.report.artefacts import Artefacts, gather_artefacts
 from kina_build.report.plots import bars
+from kina_build.rows.jsonl import write_text
+from kina_build.rows.outputs import make_folder
 
 ITEMS_A_PAGE = 50
 LISTED = 200
@@ -84,30 +84,54 @@ def render_site(artefacts: Artefacts, *, title: str, keyed: bool = True) -> dict
     shelves = [items[start : start + ITEMS_A_PAGE] for start in range(0, len(items), ITEMS_A_PAGE)]
     shelf = Shelf(_places(shelves), _notes(artefacts))
     navigation = [(page.file, page.name) for page in pages] + ([("items-1.html", "Items")] if items else [])
-    shared: dict[str, Any] = {
-        "title": title,
-        "navigation": navigation,
-        "a": artefacts,
-        "link": shelf.link,
-        "summaries": summaries,
-        "pictures": pictures,
-        "bars": bars,
-        "listed": LISTED,
-        "count_by": summaries.count_by,
-    }
-    environment = _environment()
-    site = {
-        page.file: environment.get_template(f"{page.template}.html.jinja").render(
-            shared, page=page.name, file=page.file
-        )
-        for page in pages
-    }
+    shared = page_values(artefacts, title=title, navigation=navigation, link=shelf.link)
+    environment = make_environment()
+    site = {page.file: render_page(environment, page, shared) for page in pages}
     for number, group in enumerate(shelves, start=1):
         shown = [_shown(item, artefacts, shelf, keyed=keyed) for item in group]
         site[f"items-{number}.html"] = environment.get_template("items.html.jinja").render(
             shared, page="Items", file="items-1.html", shown=shown, number=number, pages=len(shelves)
         )
     return site
+
+
+def page_values(
+    artefacts: Artefacts,
+    *,
+    title: str,
+    navigation: Sequence[tuple[str, str]],
+    link: Callable[[str], Markup],
+    named: bool = False,
+) -> dict[str, Any]:
+    """Return what every page's template is given.
+
+    Args:
+        artefacts: what there is.
+        title: of the benchmark.
+        navigation: address and name of each page.
+        link: makes of an item's id a link to where it is shown.
+        named: show ids of reviewers: on the manager's own screen only.
+    """
+    return {
+        "title": title,
+        "navigation": navigation,
+        "a": artefacts,
+        "link": link,
+        "named": named,
+        "summaries": summaries,
+        "pictures": pictures,
+        "bars": bars,
+        "listed": LISTED,
+        "count_by": summaries.count_by,
+    }
+
+
+def render_page(
+    environment: jinja2.Environment, page: Page, values: Mapping[str, Any], *, place: str = ""
+) -> str:
+    """Render one page of PAGES; its address begins with the place in which the pages lie."""
+    template = environment.get_template(f"{page.template}.html.jinja")
+    return template.render(values, page=page.name, file=f"{place}{page.file}")
 
 
 @dataclass(frozen=True)
@@ -173,9 +197,11 @@ def _figures_note(figures: ItemFigures) -> str:
 
 
 @functools.cache
-def _environment() -> jinja2.Environment:
+def make_environment(*packages: str) -> jinja2.Environment:
+    """Return what fills in templates: those of some packages before those of the report."""
+    loaders = [jinja2.PackageLoader(package) for package in (*packages, "kina_build.report")]
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("kina_build.report"),
+        loader=jinja2.ChoiceLoader(loaders),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

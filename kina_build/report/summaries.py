@@ -15,7 +15,7 @@ from kina_build.release.record import ReleaseRecord
 from kina_build.release.standalone import selection_lines
 from kina_build.report.artefacts import Artefacts
 from kina_build.report.plots import BarPlot, LinePlot, Span, SpanPlot, bars, span_axis
-from kina_build.selection.reading import Figures, figures_of
+from kina_build.selection.figures import Figures, figures_of
 
 UNNAMED = "(none given)"
 SEVERITIES = ("error", "warning", "info")

@@ -1,1 +1,5 @@
-"""What comes in: bytes read once, strict JSON, known kinds of files."""
+"""Rows and documents: read once, within limits, each with its line; written in one step."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

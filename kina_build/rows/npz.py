@@ -20,7 +20,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from kina_build.errors import InputError, KinaError
-from kina_build.rows.limits import IntakeRules
+from kina_build.rows.strict import IntakeRules
 
 CHUNK_BYTES = 8_000_000
 """Bytes read at a time."""

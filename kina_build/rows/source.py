@@ -23,7 +23,7 @@ from typing import IO
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.errors import InputError
-from kina_build.rows.limits import IntakeRules
+from kina_build.rows.strict import IntakeRules
 
 STREAM = Path("-")
 """The path that means standard input or standard output."""

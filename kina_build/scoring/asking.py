@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,20 +11,22 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from kina_build.chat import ChatReply, Endpoint, Meter, ReplyLog, complete, cost_of
-from kina_build.chat.records import count_statuses
+from kina_build.chat import ChatReply, Endpoint, Meter, ReplyLog, complete, cost_of, count_statuses
+from kina_build.chat.batchapi import complete_by_batch
 from kina_build.config import ChatRules, ScoringRules
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
-from kina_build.jsonl import read_records, write_records
 from kina_build.progress import Progress, silent
+from kina_build.rows.jsonl import read_records, read_text, write_records
 from kina_build.scoring.calls import Call, collect_responses, plan_calls, plan_list_calls
 from kina_build.scoring.lists import read_seeds
 from kina_build.scoring.options import RunOptions
 from kina_build.scoring.prompts import LIST_PROMPT_VERSION, PAIR_PROMPT_VERSION, PROMPT_VERSION
 from kina_build.scoring.questions import Question, as_questions, read_items, read_release
+from kina_build.scoring.targets import Target
 from kina_build.scoring.triples.completion import Pair, collect_pairs, plan_pair_calls, read_prompts
 from kina_build.scoring.triples.linking import NamedRow
+from kina_build.scoring.wording import Wording, choose_examples, read_template
 
 AnswerRow = BaseModel | Mapping[str, Any]
 Collect = Callable[[Sequence[Call], Sequence[ChatReply]], Sequence[AnswerRow]]
@@ -105,41 +108,67 @@ def ask(
     return carry_out(inquiry, model, whom, opened, rules=chat, on_progress=on_progress)
 
 
-def plan_inquiry(options: RunOptions, rules: ScoringRules) -> Inquiry:
+def plan_inquiry(options: RunOptions, rules: ScoringRules, target: Target | None = None) -> Inquiry:
     """Read what is to be asked, and list its calls.
 
     Args:
-        options: checked; which file is read, for which model.
+        options: checked; which file is read.
         rules: samples, temperature, most tokens, those of the options included.
+        target: the model; None: the one that the options name.
 
     Raises:
         UsageError: a parameter of the call that is not JSON.
-        InputError, RowErrors: files that cannot be read.
+        InputError, RowErrors: files that cannot be read, a template that does not hold.
     """
-    params = call_params(rules) | dict(map(_read_param, options.param))
+    model = target.model if target else options.model or ""
+    params = (
+        call_params(rules) | dict(map(_read_param, options.param)) | dict(target.params if target else {})
+    )
     if options.pairs is not None:
-        return _plan_pairs(options, options.pairs, params)
+        return _plan_pairs(options, options.pairs, model, params)
     if options.questions is not None:
         samples = options.samples or 1
         seeds = read_seeds(options.questions, with_gold=False)[: options.limit]
-        calls = plan_list_calls(seeds, options.model, samples, params)
+        calls = plan_list_calls(seeds, model, samples, params)
         return Inquiry(calls, collect_responses, LIST_PROMPT_VERSION, samples, params)
     if options.release is not None:
         asked = read_release(options.release, options.split, keyed=False)
     else:
         asked = read_items(options.items or Path())
-    samples = options.samples or rules.samples
+    samples, wording = options.samples or rules.samples, read_wording(options)
     shuffle_seed = options.seed if options.shuffle else None
-    calls = plan_calls(asked[: options.limit], options.model, samples, params, shuffle_seed=shuffle_seed)
-    return Inquiry(calls, collect_responses, PROMPT_VERSION, samples, params)
+    calls = plan_calls(
+        asked[: options.limit], model, samples, params, shuffle_seed=shuffle_seed, wording=wording
+    )
+    return Inquiry(calls, collect_responses, wording.version, samples, params)
 
 
-def _plan_pairs(options: RunOptions, pairs: Path, params: dict[str, Any]) -> Inquiry:
+def read_wording(options: RunOptions) -> Wording:
+    """Read the words around a question: template, system prompt, solved examples.
+
+    Raises:
+        InputError: as read_template and read_release; fewer examples than are wanted.
+    """
+    examples: tuple[Question, ...] = ()
+    if options.shots is not None and options.release is not None:
+        solved = read_release(options.release, options.shots_from)
+        place = str(options.release / f"{options.shots_from}.jsonl")
+        examples = choose_examples(solved, options.shots, place)
+    return Wording(
+        read_template(options.template) if options.template is not None else None,
+        str(options.template),
+        read_text(options.system).strip() if options.system is not None else None,
+        examples,
+        options.direct,
+    )
+
+
+def _plan_pairs(options: RunOptions, pairs: Path, model: str, params: dict[str, Any]) -> Inquiry:
     """Plan subjects and relations of LM-KBC; a row of the output stands for one reply."""
     asked = read_records(pairs, Pair)[: options.limit]
     calls = plan_pair_calls(
         asked,
-        options.model,
+        model,
         params,
         examples=read_records(options.examples, NamedRow) if options.examples is not None else (),
         prompts=read_prompts(options.prompts) if options.prompts is not None else None,
@@ -173,14 +202,24 @@ def carry_out(
     *,
     rules: ChatRules = ChatRules(),
     on_progress: Progress = silent,
+    batch: bool = False,
 ) -> Answers:
     """Make the calls of a run that its log does not answer, and collect the rows.
 
+    Args:
+        inquiry: the calls.
+        model: whom they ask, for the report.
+        endpoint: where.
+        log: of replies.
+        rules: attempts, calls open at once, caps, prices.
+        on_progress: told of calls.
+        batch: make one batch of them, by the provider's Batch API.
+
     Raises:
-        InputError: the log cannot be written.
+        InputError: the log cannot be written, or the provider takes no batch.
     """
     meter = Meter()
-    replies = complete(
+    replies = (complete_by_batch if batch else complete)(
         [call.request for call in inquiry.calls],
         endpoint,
         log,
@@ -201,5 +240,37 @@ def carry_out(
         "completion_tokens": sum(reply.completion_tokens for reply in replies),
         "cost": cost_of(replies, rules),
         "torn_log_lines": log.torn,
+        "served": dict(
+            sorted(Counter(reply.served_model for reply in replies if reply.served_model).items())
+        ),
+        "tool_calls": sum(reply.tool_calls is not None for reply in replies),
+        "first_tool_call": next((reply.tool_calls for reply in replies if reply.tool_calls), None),
     }
     return Answers(inquiry.collect(inquiry.calls, replies), report, meter.reused)
+
+
+def _count_served(replies: Sequence[ChatReply]) -> dict[str, int]:
+    """Count replies by the model that the endpoint says has answered."""
+    return dict(sorted(Counter(reply.served_model for reply in replies if reply.served_model).items()))
+
+
+def put_together(parts: Sequence[Answers]) -> Answers:
+    """Put the answers of several models into one; of one alone they stay as they are."""
+    if len(parts) == 1:
+        return parts[0]
+    reports = [dict(part.report) for part in parts]
+    summed = ("calls", "answered", "failed", "prompt_tokens", "completion_tokens", "cost", "tool_calls")
+    statuses: Counter[str] = Counter()
+    for report in reports:
+        statuses.update(report["statuses"])
+    total: dict[str, Any] = {name: sum(report[name] for report in reports) for name in summed}
+    total |= {
+        "model": ", ".join(report["model"] for report in reports),
+        "items": max(report["items"] for report in reports),
+        "statuses": dict(sorted(statuses.items())),
+        "first_error": next((report["first_error"] for report in reports if report["first_error"]), None),
+        "torn_log_lines": reports[0]["torn_log_lines"],
+        "models": reports,
+    }
+    rows = [row for part in parts for row in part.rows]
+    return Answers(rows, total, sum(part.reused for part in parts))

@@ -8,9 +8,13 @@ from typing import Any
 
 from kina_build.chat import ChatReply, ChatRequest
 from kina_build.scoring.lists import Seed
-from kina_build.scoring.prompts import build_list_prompt, build_prompt, prompt_digest, shuffled_order
+from kina_build.scoring.prompts import build_list_prompt, prompt_digest, shuffled_order
 from kina_build.scoring.questions import Question
 from kina_build.scoring.responses import Response
+from kina_build.scoring.wording import Wording
+
+OWN_WORDS = Wording()
+"""Our own prompt, and nothing before it."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class Call:
     """Order in which the options are shown, where they are shuffled."""
     prompt_sha: str
     request: ChatRequest
+    option_hashes: tuple[str, ...] | None = None
+    """Of the options in the item's own order, where the prompt alone does not prove them."""
 
 
 def plan_calls(
@@ -31,6 +37,7 @@ def plan_calls(
     params: dict[str, Any] | None = None,
     *,
     shuffle_seed: int | None = None,
+    wording: Wording = OWN_WORDS,
 ) -> list[Call]:
     """List the calls of a run: each sample of each question is a call of its own.
 
@@ -40,24 +47,34 @@ def plan_calls(
         samples: replies per question; a server seed in `params` is raised by the sample's number.
         params: sent with each call.
         shuffle_seed: show options in a seeded order of their own for each item.
+        wording: the words around a question.
+
+    Raises:
+        InputError: a template that does not hold.
     """
     return [
-        _plan(question, model, sample, dict(params or {}), shuffle_seed)
+        _plan(question, model, sample, dict(params or {}), _Manner(shuffle_seed, wording))
         for question in questions
         for sample in range(samples)
     ]
 
 
-def _plan(
-    question: Question, model: str, sample: int, params: dict[str, Any], shuffle_seed: int | None
-) -> Call:
-    order = None if shuffle_seed is None else shuffled_order(question, shuffle_seed)
-    prompt = build_prompt(question, order)
+@dataclass(frozen=True)
+class _Manner:
+    """How a question is put."""
+
+    shuffle_seed: int | None
+    wording: Wording
+
+
+def _plan(question: Question, model: str, sample: int, params: dict[str, Any], manner: _Manner) -> Call:
+    seed, wording = manner.shuffle_seed, manner.wording
+    order = None if seed is None else shuffled_order(question, seed)
     if "seed" in params:
         params["seed"] += sample
-    message = {"role": "user", "content": prompt}
-    request = ChatRequest(model=model, messages=(message,), params=params, sample=sample)
-    return Call(question.item_id, order, prompt_digest(build_prompt(question)), request)
+    messages = wording.messages(question, order)
+    request = ChatRequest(model=model, messages=messages, params=params, sample=sample)
+    return Call(question.item_id, order, wording.digest(question), request, wording.option_hashes(question))
 
 
 def collect_responses(calls: Sequence[Call], replies: Sequence[ChatReply]) -> list[Response]:
@@ -75,6 +92,8 @@ def _row(call: Call, reply: ChatReply) -> Response:
         reasoning=reply.reasoning,
         status=reply.status,
         prompt_sha=call.prompt_sha,
+        option_hashes=call.option_hashes,
+        served_model=None if reply.served_model == call.request.model else reply.served_model,
         option_order=call.order,
         prompt_tokens=reply.prompt_tokens,
         completion_tokens=reply.completion_tokens,

@@ -12,14 +12,15 @@ from typing import Any
 from kina_build.config import ScoringRules
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
-from kina_build.jsonl import read_json, write_records
 from kina_build.progress import Progress, silent
+from kina_build.rows.jsonl import read_json, write_records
+from kina_build.scoring.extractors import RuleRow, compare_rules
 from kina_build.scoring.lettering import STATED, Forms, Lettering, find_forms, refuse_unproven, with_order
 from kina_build.scoring.multiple_choice import ItemScore, score_items
 from kina_build.scoring.options import ScoreOptions
 from kina_build.scoring.prompts import PROMPT_VERSION
 from kina_build.scoring.questions import Question, as_questions, read_forms, read_items, read_release
-from kina_build.scoring.replies import EXTRACTOR_VERSION
+from kina_build.scoring.replies import EXTRACTOR_VERSION, OURS
 from kina_build.scoring.reports import ModelReport, report_model
 from kina_build.scoring.responses import Asked, Response, ResponseFile, read_responses, sift_responses
 
@@ -44,6 +45,10 @@ class Scores:
     """Replies to another form of their items; left out, and counted among prompt_changed."""
     stated: bool = False
     """Letters were read in an order that was only stated."""
+    extractor: str = OURS
+    """The rule that read the letters."""
+    others: Sequence[RuleRow] = ()
+    """Every model under every rule, where that was asked for."""
     dataset: Mapping[str, Any] = field(default_factory=dict)
     """Version and content hash of the release; empty where there is none."""
 
@@ -64,6 +69,10 @@ class Scores:
             report["letters"] = STATED
         if self.dataset:
             report["dataset"] = dict(self.dataset)
+        if self.extractor != OURS:
+            report["extractor"] = self.extractor
+        if self.others:
+            report["extractors"] = [asdict(row) for row in self.others]
         return report | {"extractor_version": EXTRACTOR_VERSION, "prompt_version": PROMPT_VERSION}
 
     def write(self, path: Path | str) -> None:
@@ -148,7 +157,9 @@ def score_files(
     questions = {question.item_id: question for question in listed}
     stated = read_forms(options.letters_of) if options.letters_of is not None else None
     source = (options.items or options.release or Path("POOL")).name
-    manner = _Manner(rules, options.allow_partial, on_progress, source, say)
+    manner = _Manner(
+        rules, options.allow_partial, on_progress, source, say, options.extractor, options.all_extractors
+    )
     scores = _score(files, questions, stated, manner)
     return scores if options.release is None else _stamp(scores, options.release)
 
@@ -171,6 +182,8 @@ class _Manner:
     on_progress: Progress
     source: str
     say: Callable[[str], None] = _unsaid
+    extractor: str = OURS
+    side_by_side: bool = False
 
 
 def _score(
@@ -184,17 +197,25 @@ def _score(
     refuse_unproven(lettering, manner.source)
     _tell_foreign(lettering, manner.say)
     sifted = sift_responses(rows, questions, lettering.foreign)
-    marked, reports = mark_models(
-        sorted({response.model for response in rows}),
-        questions,
-        sifted.responses,
-        manner.rules,
-        asked=lettering.asked,
-        allow_partial=manner.allow_partial,
-        on_progress=manner.on_progress,
-    )
+    names = sorted({response.model for response in rows})
+
+    def mark(extractor: str) -> tuple[list[ItemScore], list[ModelReport]]:
+        return mark_models(
+            names,
+            questions,
+            sifted.responses,
+            manner.rules,
+            asked=lettering.asked,
+            allow_partial=manner.allow_partial,
+            extractor=extractor,
+            on_progress=manner.on_progress,
+        )
+
+    marked, reports = mark(manner.extractor)
     dropped = dict(sifted.dropped) | {"torn": sum(file.torn for file in files)}
-    return Scores(marked, reports, dropped, lettering.foreign.total(), bool(lettering.stated))
+    others = compare_rules(mark, questions) if manner.side_by_side else ()
+    foreign, stated_too = lettering.foreign.total(), bool(lettering.stated)
+    return Scores(marked, reports, dropped, foreign, stated_too, manner.extractor, others)
 
 
 def _tell_foreign(lettering: Lettering, say: Callable[[str], None]) -> None:
@@ -215,24 +236,27 @@ def mark_models(
     *,
     asked: Mapping[Asked, Question] | None = None,
     allow_partial: bool = False,
+    extractor: str = OURS,
     on_progress: Progress = silent,
 ) -> tuple[list[ItemScore], list[ModelReport]]:
     """Mark every model; return all item scores and one report a model, both sorted by model."""
     own: dict[str, list[Response]] = defaultdict(list)
     for response in responses:
         own[response.model].append(response)
-    shared = (questions, asked or {}, rules, allow_partial)
+    shared = (questions, asked or {}, rules, allow_partial, extractor)
     marked = _mark_all([(model, own[model], *shared) for model in models], on_progress)
     return [row for scores, _ in marked for row in scores], [report for _, report in marked]
 
 
-Work = tuple[str, Sequence[Response], Mapping[str, Question], Mapping[Asked, Question], ScoringRules, bool]
+Work = tuple[
+    str, Sequence[Response], Mapping[str, Question], Mapping[Asked, Question], ScoringRules, bool, str
+]
 Marked = tuple[list[ItemScore], ModelReport]
 
 
 def _mark_one(work: Work, on_progress: Progress = silent) -> Marked:
-    model, responses, questions, asked, rules, allow_partial = work
-    scores = score_items(questions, responses, on_progress, asked)
+    model, responses, questions, asked, rules, allow_partial, extractor = work
+    scores = score_items(questions, responses, on_progress, asked, extractor)
     return scores, report_model(model, questions, scores, responses, rules, allow_partial=allow_partial)
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from kina_build.progress import Progress, silent
 from kina_build.scoring.lettering import translate
 from kina_build.scoring.questions import Question, passage_of
-from kina_build.scoring.replies import Extraction, extract_letter
+from kina_build.scoring.replies import OURS, Extraction, extract_by, extract_letter
 from kina_build.scoring.responses import Asked, Response
 
 
@@ -45,11 +45,14 @@ class ItemScore(BaseModel):
         return self.samples / (self.asked or self.samples)
 
 
-def read_letter(response: Response, question: Question) -> Extraction:
+def read_letter(response: Response, question: Question, extractor: str = OURS) -> Extraction:
     """Read the letter of one reply, in the labels the model saw.
 
-    A reply that the token limit cut off counts only what it had declared.
+    A reply that the token limit cut off counts only what it had declared. By a public rule the
+    text is read as that rule reads it, and nothing else counts.
     """
+    if extractor != OURS:
+        return extract_by(extractor, response.response or "", len(question.choices))
     order = response.option_order or range(len(question.choices))
     shown = [question.choices[place] for place in order]
     finish_reason = "length" if response.status == "truncated" else None
@@ -67,7 +70,7 @@ def own_label(letter: str | None, response: Response, question: Question) -> str
 
 
 def read_own(
-    response: Response, question: Question, asked: Mapping[Asked, Question]
+    response: Response, question: Question, asked: Mapping[Asked, Question], extractor: str = OURS
 ) -> tuple[str | None, str]:
     """Read what one reply chose, as the item's own label and how it was read.
 
@@ -75,9 +78,10 @@ def read_own(
         response: the reply.
         question: the item's own form.
         asked: the form that was asked, where it is another.
+        extractor: ours, or a public rule.
     """
     form = asked.get(response.asked, question)
-    found = read_letter(response, form)
+    found = read_letter(response, form, extractor)
     return translate(own_label(found.letter, response, form), form, question), found.status
 
 
@@ -86,6 +90,7 @@ def score_items(
     responses: Iterable[Response],
     on_progress: Progress = silent,
     asked: Mapping[Asked, Question] = MappingProxyType({}),
+    extractor: str = OURS,
 ) -> list[ItemScore]:
     """Mark sifted responses; return one row a (model, item) with an answered sample, sorted.
 
@@ -94,13 +99,14 @@ def score_items(
         responses: of known items.
         on_progress: told of responses.
         asked: the forms that were asked, where they are not the questions' own (find_forms).
+        extractor: ours, or a public rule.
     """
     by_item: dict[tuple[str, str], list[tuple[str | None, str]]] = defaultdict(list)
     every = list(responses)
     asked_of = Counter((response.model, response.item_id) for response in every)
     listed = [response for response in every if response.answered]
     for done, response in enumerate(listed, start=1):
-        chosen = read_own(response, questions[response.item_id], asked)
+        chosen = read_own(response, questions[response.item_id], asked, extractor)
         by_item[response.model, response.item_id].append(chosen)
         if done % 1000 == 0 or done == len(listed):
             on_progress(done, len(listed))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from kina_build.errors import UsageError
 from kina_build.options import Role, argument, dry_run, letters_of, limit, option, seed, setting
@@ -16,7 +16,13 @@ TASKS = ("multiple-choice", "universe", "triples")
 class RunOptions:
     """Options of a model run."""
 
-    model: str = option(MISSING, help="Name the endpoint knows the model by.")
+    model: str | None = option(None, help="Name the endpoint knows the model by.")
+    models: Path | None = option(
+        None,
+        help="Instead: a table of models: model, and perhaps base_url, api_key_env, params (JSON), "
+        "prompt_price, completion_price.",
+        role=Role.input,
+    )
     output: Path = option(MISSING, "-o", help="responses.jsonl to write.", role=Role.output)
     release: Path | None = option(None, help="Folder of a release (`kina export`).", role=Role.input)
     items: Path | None = option(None, help="Items instead of a release: a pool.jsonl.", role=Role.input)
@@ -33,6 +39,15 @@ class RunOptions:
         role=Role.input,
     )
     split: str = option("test", help="Split of the release.")
+    template: Path | None = option(
+        None,
+        help="Jinja template of the prompt, in place of ours; it decides what is asked.",
+        role=Role.input,
+    )
+    system: Path | None = option(None, help="File with a system prompt.", role=Role.input)
+    shots: int | None = option(None, help="Solved questions of the release to show first.", min=1)
+    shots_from: str = option("dev", help="Split that they are taken from.")
+    direct: bool = option(False, "--direct", help="Ask for the answer alone, without reasoning.")
     base_url: str | None = option(None, help="Else OPENAI_BASE_URL.", role=Role.manner)
     samples: int | None = option(None, help="Replies per item.", min=1)
     temperature: float | None = setting(
@@ -41,6 +56,9 @@ class RunOptions:
     max_tokens: int | None = setting("scoring.max_tokens", help="Tokens a reply may have.", min=1)
     param: tuple[str, ...] = option((), help="More of the call, NAME=JSON; repeatable.", role=Role.manner)
     shuffle: bool = option(False, help="Show each item's options in a seeded order of its own.")
+    batch: bool = option(
+        False, "--batch", help="By the provider's Batch API: cheaper, within a day.", role=Role.manner
+    )
     concurrency: int | None = setting("chat.concurrency", help="Calls open at once.", min=1)
     max_calls: int | None = setting("chat.max_calls", help="Stop after so many.", min=0)
     log: Path | None = option(None, help="Reply log; else beside the output.", role=Role.kept)
@@ -69,10 +87,27 @@ class RunOptions:
             )
         if self.pairs is None and (self.examples or self.prompts):
             raise UsageError("--examples and --prompts belong to --pairs")
+        if (self.model is None) == (self.models is None):
+            raise UsageError("give one of --model and --models")
+        if self.pairs is not None and self.models is not None:
+            raise UsageError("--models does not go with --pairs", hint="write one file a model for kina link")
+        self._check_wording()
         if self.pairs is not None and self.samples not in (None, 1):
             raise UsageError(
                 f"--samples {self.samples}: a pair is asked once", hint="write one file a sample"
             )
+
+    def _check_wording(self) -> None:
+        worded = self.template or self.system or self.shots or self.direct
+        if worded and self.release is None and self.items is None:
+            raise UsageError(
+                "--template, --system, --shots and --direct belong to multiple-choice questions",
+                hint="--release or --items",
+            )
+        if self.shots is not None and self.release is None:
+            raise UsageError("--shots belongs to --release: examples come from another of its splits")
+        if self.shots is not None and self.shots_from == self.split:
+            raise UsageError(f"--shots-from {self.shots_from}: the questions of {self.split} are asked")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +132,12 @@ class ScoreOptions:
     )
     allow_partial: bool = option(False, "--allow-partial", help="Give a score below the coverage floor too.")
     letters_of: Path | None = letters_of()
+    extractor: Literal[
+        "kina", "mmlu-pro", "mmlu-pro-any", "mmlu-pro-two", "simple-evals", "lm-eval", "inspect"
+    ] = option("kina", help="Rule that reads letters: ours, or a published one.")
+    all_extractors: bool = option(
+        False, "--all-extractors", help="Also show accuracy and rank under every rule."
+    )
     predictions: Path | None = option(None, help="Triples: predicted rows.", role=Role.input)
     gold: Path | None = option(None, help="Triples: gold rows.", role=Role.input)
     mode: str = option("lm-kbc-2023", help="Triples: lm-kbc-2023, lm-kbc-2024, strict, seed-recipe, ...")
@@ -121,6 +162,8 @@ class ScoreOptions:
         """
         if self.letters_of is not None and self.task != "multiple-choice":
             raise UsageError("--letters-of belongs to --task multiple-choice")
+        if (self.extractor != "kina" or self.all_extractors) and self.task != "multiple-choice":
+            raise UsageError("--extractor and --all-extractors belong to --task multiple-choice")
         others = self.questions or self.replies or self.judge or self.judge_log
         if self.stages and (self.task != "universe" or others):
             raise UsageError(

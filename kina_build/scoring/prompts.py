@@ -20,6 +20,14 @@ INSTRUCTION = (
     "where X is the label of your option, one of: {labels}."
 )
 
+DIRECT_PROMPT_VERSION = "mc-direct-1"
+DIRECT_INSTRUCTION = (
+    "Read the question and choose the one correct option. "
+    'Reply with the one line "Answer: X" without the quotes and with nothing else, '
+    "where X is the label of your option, one of: {labels}."
+)
+"""Asks for the answer alone: no chain of thought."""
+
 PAIR_QUESTION = "Subject: {subject}\nRelation: {relation}\nWhich objects does this relation hold with?"
 """Asked of a knowledge-base pair whose relation has no question of its own."""
 
@@ -29,16 +37,19 @@ PAIR_INSTRUCTION = (
 )
 
 
-def build_prompt(question: Question, order: Sequence[int] | None = None) -> str:
+def build_prompt(
+    question: Question, order: Sequence[int] | None = None, instruction: str = INSTRUCTION
+) -> str:
     """Write the one user message of a call: instruction, passage, question, "A: text" lines.
 
     Args:
         question: what is asked.
         order: places of the options in the order shown; None keeps theirs.
+        instruction: with {labels}.
     """
     shown = [question.choices[place] for place in order or range(len(question.choices))]
     parts = [
-        INSTRUCTION.format(labels=", ".join(question.labels)),
+        instruction.format(labels=", ".join(question.labels)),
         question.material.strip(),
         question.question.strip(),
         "\n".join(f"{label}: {text}" for label, text in zip(question.labels, shown, strict=True)),

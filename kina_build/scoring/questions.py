@@ -11,11 +11,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.folders import refuse_links
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.items.questions import read_pool_or_import
-from kina_build.jsonl import describe, iter_rows, read_records
+from kina_build.rows.jsonl import describe, iter_rows, read_records
+from kina_build.rows.outputs import refuse_links
 from kina_build.scoring.replies import labels
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kina_build.errors import RowErrors, RowFault
-from kina_build.jsonl import WHOLE_FAULTS, describe, read_text
+from kina_build.rows.jsonl import WHOLE_FAULTS, describe, read_text
 from kina_build.rows.source import limits
 from kina_build.rows.strict import JsonFault, parse_json
 from kina_build.scoring.questions import Question, from_kina_metadata, hash_option
@@ -58,6 +58,8 @@ class Response(BaseModel):
     """Of replies from elsewhere: hash_option of each option as it was shown, in order."""
     option_order: tuple[int, ...] | None = None
     """Places of the options in the order shown, where they were shuffled."""
+    served_model: str | None = None
+    """The model that the endpoint says has answered, where that is not the name it was asked by."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     error: str | None = None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.errors import InputError, UsageError
-from kina_build.jsonl import iter_rows, write_records
+from kina_build.rows.jsonl import iter_rows, write_records
 from kina_build.scoring.logs.harness_logs import Wanted
 from kina_build.scoring.logs.reading import read_logs
 from kina_build.scoring.logs.trials import Log, Trial

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from kina_build.errors import RowErrors, RowFault, UsageError
 from kina_build.items.answers import NONE, AnswerMatrix, build_matrix, gather_letters, spread_strings
 from kina_build.items.model import Item
-from kina_build.jsonl import describe, iter_rows
+from kina_build.rows.jsonl import describe, iter_rows
 from kina_build.scoring.lettering import (
     Forms,
     Lettering,

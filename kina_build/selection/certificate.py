@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kina_build.selection.reading import seal, share
+from kina_build.selection.figures import share
+from kina_build.selection.reading import seal
 from kina_build.selection.records import (
     Bound,
     Certificate,

@@ -10,15 +10,16 @@ from typing import Any
 
 from kina_build.config import EngineRules, SelectionRules
 from kina_build.engine import open_engine
-from kina_build.jsonl import write_document
 from kina_build.progress import NOBODY, Teller
+from kina_build.rows.jsonl import write_document
 from kina_build.selection.compare import draw_random, find_gaps
 from kina_build.selection.domains import find_optimum, select
+from kina_build.selection.figures import share
 from kina_build.selection.files import PROPORTIONAL, Files, describe_files
 from kina_build.selection.inputs import Inputs, read_decisions, unscored
 from kina_build.selection.options import CertifyOptions, SearchOptions
 from kina_build.selection.posing import largest_domain
-from kina_build.selection.reading import restate, share
+from kina_build.selection.reading import restate
 from kina_build.selection.records import Selection
 from kina_build.selection.verifier.verify import Expected, Verification, verify
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from kina_build.errors import InputError, RowErrors, UsageError
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 from kina_build.rows.source import each
+from kina_build.rows.tables import Row, hint_at, need_rows, read_typed
 from kina_build.selection.labels import Labels, code_items
 from kina_build.selection.records import ConflictMode, Quota
 from kina_build.support.levels import Ids, Indices, encode_ids, encoded_slices
 from kina_build.support.matrix import SupportMatrix
-from kina_build.tables import Row, hint_at, need_rows, read_typed
 
 Pair = tuple[str, str]
 

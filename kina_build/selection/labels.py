@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.rows.columns import reading_columns
+from kina_build.rows.kinds import reading_columns
+from kina_build.rows.tables import read_table
 from kina_build.support.levels import Encoded, Ids, Indices, encode_ids, position_of
-from kina_build.tables import read_table
 
 COLUMNAR = ".parquet"
 BATCH_ROWS = 100_000

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from kina_build.jsonl import write_document
+from kina_build.rows.jsonl import write_document
 
 ConflictMode = Literal["clusters", "pairwise"]
 """How conflict pairs bind: one item a connected cluster, or never both items of a pair."""

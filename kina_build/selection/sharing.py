@@ -9,8 +9,9 @@ from typing import Any
 
 from kina_build.config import EngineRules, SelectionRules
 from kina_build.errors import UsageError
-from kina_build.jsonl import write_document, write_records
 from kina_build.progress import NOBODY, Teller
+from kina_build.rows.jsonl import write_document, write_records
+from kina_build.rows.tables import write_csv
 from kina_build.selection.budget import (
     STATEMENT,
     Sample,
@@ -26,7 +27,6 @@ from kina_build.selection.inputs import Inputs, read_decisions, read_ids
 from kina_build.selection.labels import read_labels
 from kina_build.selection.options import BudgetOptions, SampleOptions, Shares
 from kina_build.selection.records import Quota
-from kina_build.tables import write_csv
 
 COLUMNS = ("domain", "k", "stratum", "lower", "upper")
 

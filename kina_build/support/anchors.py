@@ -21,8 +21,8 @@ from kina_build.config import SupportRules
 from kina_build.errors import InputError
 from kina_build.items.model import ID_HEX_DIGITS, Item
 from kina_build.items.text import fold_stem
-from kina_build.jsonl import canonical, write_records
-from kina_build.tables import read_typed
+from kina_build.rows.jsonl import canonical, write_records
+from kina_build.rows.tables import read_typed
 
 Kind = Literal["method", "problem", "theorem", "concept", "application", "item"]
 KINDS: tuple[str, ...] = get_args(Kind)

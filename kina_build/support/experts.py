@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.items.model import Item
 from kina_build.items.text import fold_stem
-from kina_build.jsonl import describe
+from kina_build.rows.jsonl import describe
+from kina_build.rows.tables import NEUTRALISED, read_table
 from kina_build.support.anchors import KINDS, Anchor, Kind, anchor_id_of, domain_of
-from kina_build.tables import NEUTRALISED, read_table
 
 Key = tuple[str, str]
 """Folded domain and folded statement: what makes two experts' rows the same anchor."""

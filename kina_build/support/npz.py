@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.errors import InputError
-from kina_build.jsonl import writing
+from kina_build.rows.jsonl import writing
 from kina_build.rows.npz import Stored, held_names, look_at, read_arrays, read_blocks
 from kina_build.support.levels import Encoded, Ids, as_encoded, encode_ids
 from kina_build.support.matrix import LARGEST_SUM, SupportMatrix

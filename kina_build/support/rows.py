@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from kina_build.config import EngineRules
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.rows.source import head_of, open_file
+from kina_build.rows.tables import Row, need_rows
 from kina_build.support.matrix import (
     FINE_SCALE,
     FINE_WEIGHT_SUM,
@@ -30,7 +31,6 @@ from kina_build.support.matrix import (
     weight_unit,
 )
 from kina_build.support.storage import open_support
-from kina_build.tables import Row, need_rows
 
 NOISE = 2.0**-51
 """Distance between a score as written and the number nearest to it, at most."""

@@ -12,6 +12,7 @@ from kina_build.config import SupportRules
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
+from kina_build.rows.tables import write_csv
 from kina_build.support.anchors import (
     COLUMNS,
     Anchor,
@@ -37,7 +38,6 @@ from kina_build.support.npz import read_support, write_support
 from kina_build.support.options import AnchorsOptions
 from kina_build.support.partition.scoring import score_in_partitions
 from kina_build.support.setup import Outcome, Setup, load_embedder
-from kina_build.tables import write_csv
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from kina_build.tables import Row
+from kina_build.rows.tables import Row
 from kina_review.desk.labelling import MARK_PREFIX, WHOLE_ITEM
 from kina_review.rubric import CRITERION_NAMES
 from kina_review.words import VERDICT_ALIASES, Verdict, fold

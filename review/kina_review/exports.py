@@ -23,7 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 from kina_build.errors import InputError
 from kina_build.rows import kinds
 from kina_build.rows.source import is_stream
-from kina_build.tables import Row
+from kina_build.rows.tables import Row
 from kina_review.desk.labelling import read_result
 from kina_review.export_entry import Entry, account_of, as_text, is_verdict, make_entry, unwrap
 from kina_review.records import Instant

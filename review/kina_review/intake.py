@@ -10,9 +10,9 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.jsonl import describe
+from kina_build.rows.jsonl import describe
 from kina_build.rows.source import each
-from kina_build.tables import Row, hint_at
+from kina_build.rows.tables import Row, hint_at
 from kina_review.export_entry import Entry
 from kina_review.exports import read_export
 from kina_review.records import Finding, Grade, Review, Reviewer

@@ -30,6 +30,27 @@ TOP_RATING = 4
 """Ratings and grades run from 0 to this on every criterion (paper, App. C)."""
 
 
+RESAMPLES = 1000
+"""Bootstrap samples of items behind an interval."""
+SHINGLE_WORDS = 3
+"""Words of the runs that two rationales are compared by."""
+LEAST_SEED_LENGTH = 16
+"""Characters below which a seed could be guessed from its commitment."""
+SAME_WRITE_S = 2.0
+"""Seconds between the two time stamps of an annotation that was written only once."""
+REPLY_ROUNDS = 200
+"""Best-reply steps after which the rate of high effort is taken as it stands."""
+EXAM_ROUNDS = 2
+"""Rounds of the recruitment exam (paper, App. E.1)."""
+AUDIT_RATES = tuple(n / 100 for n in range(0, 51, 2))
+"""Shares of audited items that the search for the cheapest terms tries."""
+PENALTY_STEPS = 10
+"""Parts of the base that it tries as penalties."""
+BARS = 61
+"""Bars that it tries where scores are assumed to be normal."""
+DISCRETE_SHARE = 0.5
+"""Scores count as a scale of steps when distinct values are at most this share of them."""
+
 LEVELS = ("absent", "weak", "fair", "good", "full")
 """What a rating of 0, 1, 2, 3 and 4 is called on every criterion."""
 
@@ -147,6 +168,16 @@ class ReviewRules(Section):
     strike_error: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
     """Chance of each wrong call of that test."""
 
+    least_statements: Annotated[int, Field(gt=0)] = 6
+    """Statements that an item whose options combine them has at least (paper, App. E.3)."""
+    least_drafts: Annotated[int, Field(gt=0)] = 3
+    """Questions on a point of knowledge that an author hands in at least; one is taken (paper, App. E.2)."""
+    most_drafts: Annotated[int, Field(gt=0)] = 5
+    exam_items: Annotated[int, Field(gt=1)] = 20
+    """Questions of each round of the recruitment exam, half of them flawed."""
+    exam_pass: Share = Decimal("0.8")
+    """Share of right answers from which a round is passed."""
+
     payer: str = "the project that sent you this"
     """Who owes reviewers their pay, as statements name it."""
     objections_to: str = "whoever sent you this"
@@ -156,6 +187,8 @@ class ReviewRules(Section):
 
     fee: Annotated[Decimal, Field(ge=0)] = Decimal(0)
     """The payment provider's fee as a share of the pay."""
+    scarcity_most: Annotated[Decimal, Field(ge=1)] = Decimal(2)
+    """Most times the usual pay that a discipline with few reviewers is paid."""
     no_show_rate: Annotated[Decimal, Field(ge=0, lt=1)] = Decimal(0)
     """Share of second reviews that never arrive; a lone review earns no bonus."""
     per_request: Annotated[int, Field(gt=0)] = 200

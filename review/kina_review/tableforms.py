@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.jsonl import decode
+from kina_build.rows.jsonl import decode
 from kina_build.rows.kinds import name_kind
 from kina_build.rows.source import Source, open_source
-from kina_build.tables import PARQUET, Row, parse_table, read_table
+from kina_build.rows.tables import PARQUET, Row, parse_table, read_table
 from kina_review.instants import DateForm, read_local
 
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -63,7 +63,7 @@ def read_rows(path: Path, form: TableForm = PLAIN) -> list[Row]:
     """Read the rows of one table with fields under our names and values in our spelling.
 
     Raises:
-        InputError: as kina_build.tables.read_table; an encoding that does not fit, a column that is not
+        InputError: as kina_build.rows.tables.read_table; an encoding that does not fit, a column that is not
             there, or two columns for one field.
         RowErrors: as read_table; values with several readings.
     """

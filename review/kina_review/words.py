@@ -8,7 +8,8 @@ from typing import Literal, get_args
 from kina_build.errors import InputError
 
 Status = Literal["submitted", "draft", "skipped", "cancelled", "missing"]
-Verdict = Literal["accept", "revise", "reject"]
+Verdict = Literal["accept", "revise", "reject", "escalate"]
+"""What should become of an item; escalate: somebody else must judge it, and the rationale says why."""
 FlawKind = Literal[
     "wrong_groundtruth",
     "no_correct_answer",
@@ -60,6 +61,8 @@ VERDICT_ALIASES: Mapping[str, Verdict] = {
     "revised": "revise",
     "revision": "revise",
     "rejected": "reject",
+    "escalated": "escalate",
+    "expert": "escalate",
 }
 
 

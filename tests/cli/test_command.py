@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.errors import InputError, Refusal
-from kina_build.jsonl import read_text, write_text
+from kina_build.rows.jsonl import read_text, write_text
 
 runner = CliRunner()
 

@@ -40,6 +40,9 @@ class Case:
 RATED = "--method ratings --ratings ratings.csv"
 JOINED = "--support support.npz --anchors anchors.jsonl"
 SETTLE = "review settle --reviews reviews.jsonl --bar 14 --currency USD"
+EARLY = f"select {JOINED} -k 36 --strata pool.jsonl --quota budget.jsonl"
+EARLY += " --conflicts duplicates.json --exclude duplicates.json -o early.json"
+"""A selection that was made before review."""
 CASES = (
     Case("import pool.csv -o OUT", "pool.csv"),
     Case("check pool.jsonl -o OUT", "pool.jsonl", exit_code=1),
@@ -54,12 +57,12 @@ CASES = (
     Case(f"support pool.jsonl --anchors anchors.jsonl {RATED} -o OUT", "ratings.csv", folder=True),
     Case("budget pool.jsonl --total 30 -o OUT", "pool.jsonl"),
     Case(f"select {JOINED} -k 9 -o OUT", "anchors.jsonl"),
-    Case("top-up selection.json --decisions decisions.jsonl --allow-shortfall -o OUT", "decisions.jsonl"),
+    Case("top-up early.json --decisions decisions.jsonl --allow-shortfall -o OUT", "decisions.jsonl"),
     Case("sample pool.jsonl -n 9 -o OUT", "pool.jsonl"),
     Case(
-        f"certify selection.json {JOINED} --strata pool.jsonl --quota budget.jsonl "
+        f"certify early.json {JOINED} --strata pool.jsonl --quota budget.jsonl "
         "--conflicts duplicates.json --exclude duplicates.json -o OUT",
-        "selection.json",
+        "early.json",
     ),
     Case("review assign pool.jsonl --reviewers reviewers.csv --open-cap 0 -o OUT", "reviewers.csv"),
     Case(f"{SETTLE} --decisions OUT", "reviews.jsonl"),
@@ -109,6 +112,8 @@ def ground(flow: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     prepare(folder)
     for name, text in MORE.items():
         (folder / name).write_text(text, encoding="utf-8")
+    with contextlib.chdir(folder):
+        assert CliRunner().invoke(app, shlex.split(EARLY)).exit_code == 0
     return folder
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from kina_build.errors import InputError
 from kina_build.items.importing.binaryrows import read_arrow, read_parquet
-from kina_build.rows import columns
+from kina_build.rows import kinds
 from kina_build.selection.labels import read_labels
 
 ROWS = {"id": [f"q{n}" for n in range(50)], "question": ["Which?"] * 50, "n": list(range(50))}
@@ -66,7 +66,7 @@ def test_values_out_of_all_ranges_are_one_line() -> None:
 
 
 def test_more_rows_than_can_be_read_are_refused_before_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "MOST_ROWS", 49)
+    monkeypatch.setattr(kinds, "MOST_ROWS", 49)
     for raw, read in ((parquet(), read_parquet), (arrow(), read_arrow)):
         with pytest.raises(InputError, match="x: says to hold 50 rows; at most 49"):
             read(raw, "x")

@@ -16,7 +16,7 @@ from typer.testing import Result
 
 from kina_build.items.model import Item
 from kina_build.items.pool import write_pool
-from kina_build.jsonl import dump_line, read_json, write_records
+from kina_build.rows.jsonl import dump_line, read_json, write_records
 from tests.release.pools import make, spread
 
 Kina = Callable[..., Result]

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from kina_build.items.pool import write_pool
-from kina_build.jsonl import read_json, write_document
 from kina_build.release import standalone
 from kina_build.release.folder import write_sums
 from kina_build.release.proof.instance import lower_bound
 from kina_build.release.record import ReleaseRecord
+from kina_build.rows.jsonl import read_json, write_document
 from tests.release.pools import spread
 
 Kina = Callable[..., Result]
@@ -360,3 +360,46 @@ def pose(
     instance.anchor, instance.level = column.tolist(), levels[at, column].tolist()
     told = {"name": "", "k": size, "short": False, "must": [], "cliques": cliques, "thresholds": {}}
     return standalone.Domain(instance, told | {"quotas": [[n, *pair] for n, pair in limits.items()]})
+
+
+def test_agreement_on_the_released_questions_is_derived_and_names_nobody(kina: Kina, tmp_path: Path) -> None:
+    items = spread(40)
+    write_pool(tmp_path / "pool.jsonl", items)
+    rows = [
+        {"item_id": one.item_id, "decision": "accept", "opinions": {"rev-ann": "accept", "rev-bob": "accept"}}
+        for one in items
+    ]
+    rows[0]["opinions"] = {"rev-ann": "accept", "rev-bob": "revise"}
+    rows[1] |= {"decision": "reject", "opinions": {"rev-ann": "reject", "rev-bob": "accept"}}
+    (tmp_path / "decisions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = kina("export", "pool.jsonl", "--decisions", "decisions.jsonl", "-o", "release", "--private", "dev")
+    assert done.exit_code == 0, done.output
+    release = tmp_path / "release"
+    found = read_json(release / "release.json")["figures"]["review"]["agreement_released"]
+    assert found == {"items": 39, "pairs": 39, "equal": 38, "alpha": [0, 1]}
+    card = (release / "README.md").read_text()
+    assert "- reviewers' agreement on the questions of this release: 38 of 39 pairs of opinions" in card
+    for file in release.rglob("*"):
+        assert not file.is_file() or b"rev-" not in file.read_bytes(), file.name
+    assert kina("verify", "release").exit_code == 0
+    told = json.loads((release / "evidence" / "judged.json").read_text())
+    told["opinions"][0][1] = {"accept": 9}
+    write_document(release / "evidence" / "judged.json", told)
+    write_sums(release)
+    assert kina("verify", "release").exit_code == 1
+
+
+def test_alpha_is_krippendorffs() -> None:
+    items = [
+        {"accept": 2},
+        {"accept": 2},
+        {"accept": 2},
+        {"accept": 1, "reject": 1},
+        {"reject": 2},
+        {"reject": 1},
+    ]
+    found = standalone.agreement_figures(items)
+    assert found == {"items": 5, "pairs": 5, "equal": 4, "alpha": [4, 7]}
+    assert standalone.agreement_line(found).endswith("(80.0 %), Krippendorff's alpha 0.571")
+    assert standalone.agreement_figures([{"accept": 2}])["alpha"] is None
+    assert standalone.agreement_figures([]) == {"items": 0, "pairs": 0, "equal": 0, "alpha": None}

@@ -9,10 +9,10 @@ import numpy as np
 from kina_build.config import RankingRules
 from kina_build.items.model import Item, Option
 from kina_build.items.pool import write_pool
-from kina_build.jsonl import write_document, write_records
 from kina_build.ranking.assembly import rank_board
 from kina_build.ranking.board import build_board
 from kina_build.ranking.itemanalysis import analyse_items
+from kina_build.rows.jsonl import write_document, write_records
 
 HOSTILE = '<script>alert("x")</script> & <img src=x onerror=alert(1)>'
 FORMULA = r"Which is the derivative of \(x^2 + \frac{1}{x}\) at $x = 1$?"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.errors import InputError, Refusal
-from kina_review.pay.assessment import check_findings, flaw_rate, judge, judge_all
 from kina_review.pay.audit import approved_items, commit, commit_all, draw, read_draws, register_draw, undrawn
+from kina_review.pay.drawing import check_findings, flaw_rate, judge, judge_all
 from kina_review.pay.ledger import open_ledger
 from kina_review.pay.posting import post_to
 from kina_review.records import Decision, Finding, Flaw

@@ -108,3 +108,40 @@ def test_another_score_or_finding_in_the_files_is_named(ledger: Ledger) -> None:
     assert "the files give 0" in audit(ledger.entries(), Files(other))[0]
     found = [Finding(item_id="it-1", flawed=False, failed=("A",))]
     assert audit(ledger.entries(), Files(ROWS, findings=found))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [
+        (
+            "promoted",
+            "bonus of 'A' on item 'it-0', round '1' is said to be 'promoted', and the files give 'win'",
+        ),
+        ("tie_split", "the files give 'win'"),
+    ],
+)
+def test_a_right_sum_under_a_wrong_reason_is_named(tmp_path: Path, wrong: str, fault: str) -> None:
+    rows = [review("A", "18", 1, "it-0"), review("B", "13", 2, "it-0")]
+    with create_ledger(tmp_path / "pay.db", "USD", BOOK.check) as ledger:
+        lines = draft_lines(ledger, settled(*rows), BOOK)
+        forged = [
+            line.model_copy(update={"reason": wrong}) if line.reason == "win" else line for line in lines
+        ]
+        with ledger.writing():
+            ledger.append(forged)
+        (told,) = audit(ledger.entries(), Files(rows))
+    assert told.endswith(fault)
+
+
+@pytest.mark.parametrize("seed", range(40, 120))
+def test_reasons_agree_on_other_histories_too(seed: int) -> None:
+    rng = random.Random(seed)
+    rows = draw_rows(rng)
+    last = {row.item_id: row.reviewer_id for row in rows}
+    found = [draw_finding(rng, *one) for one in sorted(last.items()) if rng.random() < 0.6]
+    terms = rule(bonus="5.01", tie=rng.choice(["split", "strict", "coin"]))
+    done = settled(*rows, rules=terms, seed=42, findings=found, penalty_minor=150)
+    lines = [
+        line.model_copy(update={"seq": n}) for n, line in enumerate(draft_lines(None, done, BOOK), start=1)
+    ]
+    assert audit(lines, Files(rows, findings=found)) == []

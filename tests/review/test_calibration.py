@@ -31,7 +31,6 @@ from kina_review.economics.calibration import (
     normal_bars,
     normal_gaps,
     normal_pass_rates,
-    pilot_bars,
 )
 from kina_review.economics.gaps import (
     Cells,
@@ -42,7 +41,7 @@ from kina_review.economics.gaps import (
     planned_size,
     size_for,
 )
-from kina_review.economics.pilot import PilotRow, extra_cost, split_pilot
+from kina_review.economics.pilot import PilotRow, extra_cost, pilot_bars, split_pilot
 from kina_review.money import least_above
 from kina_review.rubric import ReviewRules
 

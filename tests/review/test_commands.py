@@ -425,3 +425,37 @@ def test_an_adjustment_is_booked_from_the_command_line(kina: Kina, desk: Path) -
     assert kina(*shlex.split(line), "--approved-by", "Ann").exit_code == 2
     done = kina(*shlex.split(line), "--approved-by", "bob")
     assert "11.00 USD paid" in done.stdout
+
+
+def test_from_two_tables_to_paid_in_three_commands_without_a_repeated_flag(kina: Kina, desk: Path) -> None:
+    (desk / "batch.toml").write_text(
+        'reviews = "reviews.csv"\nscores = "scores.csv"\nbase = 2.00\nbonus = 5.00\ncurrency = "USD"\n'
+        'bar = 14\ntie = "split"\nledger = "pay.db"\npayments = "payments.csv"\nprovider = "csv"\n'
+    )
+    assert kina("review", "settle", "--batch", "batch.toml").exit_code == 0
+    planned = document(kina("review", "pay", "plan", "--batch-file", "batch.toml", "--json"))
+    (desk / "list.csv").write_text(
+        "payee_id,amount\n" + "".join(f"{p['account']},{p['amount']}\n" for p in planned["payments"])
+    )
+    line = (
+        "review",
+        "pay",
+        "reconcile",
+        "--batch-file",
+        "batch.toml",
+        "--provider-list",
+        "list.csv",
+        "--json",
+    )
+    told = document(kina(*line))
+    assert set(told["states"].values()) == {"confirmed"}
+    assert told["open"] == []
+    audited = kina("review", "ledger", "audit", "--batch-file", "batch.toml")
+    assert audited.exit_code == 0, audited.stderr
+
+    twice = kina("review", "pay", "plan", "--batch-file", "batch.toml", "-o", "other.csv")
+    assert twice.exit_code == 2
+    assert "batch.toml already says what --output would say" in twice.stderr
+    missing = kina("review", "pay", "plan", "-o", "payments.csv")
+    assert missing.exit_code == 2
+    assert "--ledger is missing" in missing.stderr

@@ -7,14 +7,14 @@ import pytest
 from kina_build.errors import InputError
 from kina_review.records import Finding, Flaw, Grade, Review
 from kina_review.rubric import CRITERION_NAMES, ReviewRules, best_score, weighted
+from kina_review.tournament.contest import combined_score, flaw_recall, grade_score
 from kina_review.tournament.decisions import (
-    _round_order,
     decide_item,
     decide_items,
     error_rates,
     form_opinion,
+    round_order,
 )
-from kina_review.tournament.grading import combined_score, flaw_recall, grade_score
 from tests.review.stories import review, settled
 
 
@@ -108,4 +108,4 @@ def test_a_grade_needs_all_marks_and_keeps_the_declared_step() -> None:
 def test_the_last_round_is_told_by_counting() -> None:
     rounds = ["", "2", "round 10", "٢٠", "9" * 5000]
     shuffled = rounds[::-1]
-    assert sorted(shuffled, key=_round_order) == rounds
+    assert sorted(shuffled, key=round_order) == rounds

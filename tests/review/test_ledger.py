@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kina_build.errors import InputError, Refusal
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 from kina_review.pay.ledger import Ledger, create_ledger, open_ledger
 from kina_review.pay.ledger_file import COLUMNS, OLDER_FORMAT, SCHEMA
 from kina_review.pay.payees import PayeeBook, book_path, read_book, write_book

@@ -10,8 +10,9 @@ from kina_review.pay.ledger import Ledger, create_ledger
 from kina_review.pay.payees import Account, PayeeBook, match_accounts, other_names
 from kina_review.pay.payments import adjust, batch_payments, move, move_batch, read_payments, sum_states
 from kina_review.pay.plans import Limits, next_plan, plan, plan_into
+from kina_review.pay.provider_lists import ProviderRow
 from kina_review.pay.providers import Transfer, batches, match_ids, token_of, write_files
-from kina_review.pay.reconciling import Proof, ProviderRow, reconcile
+from kina_review.pay.reconciling import Proof, reconcile
 from kina_review.pay.statements import Facts, Notice, build_statements, file_name, render
 from kina_review.records import Payment, Step
 from tests.review.stories import review, settled

@@ -19,8 +19,9 @@ from kina_review.pay.ledger import create_ledger
 from kina_review.pay.payees import PayeeBook
 from kina_review.pay.payments import batch_payments, move_batch
 from kina_review.pay.plans import plan_into
+from kina_review.pay.provider_lists import ProviderRow
 from kina_review.pay.providers import batches, match_ids
-from kina_review.pay.reconciling import Proof, ProviderRow, reconcile
+from kina_review.pay.reconciling import Proof, reconcile
 from kina_review.records import PayRule, Review
 from kina_review.tournament.decisions import error_rates
 from kina_review.tournament.payrules import rule_at

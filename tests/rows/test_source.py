@@ -14,7 +14,6 @@ import pytest
 from pydantic import BaseModel
 
 from kina_build.errors import InputError, RowErrors
-from kina_build.rows.limits import IntakeRules
 from kina_build.rows.source import (
     CHUNK_BYTES,
     digest_of,
@@ -24,7 +23,8 @@ from kina_build.rows.source import (
     reading,
     set_limits,
 )
-from kina_build.tables import Row, read_table, read_typed
+from kina_build.rows.strict import IntakeRules
+from kina_build.rows.tables import Row, read_table, read_typed
 
 
 @pytest.fixture

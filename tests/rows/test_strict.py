@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kina_build.rows.limits import IntakeRules
-from kina_build.rows.strict import JsonFault, lines_of, parse_json
+from kina_build.rows.strict import IntakeRules, JsonFault, lines_of, parse_json
 
 JSON = st.recursive(
     st.none()

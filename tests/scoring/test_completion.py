@@ -12,7 +12,7 @@ from typer.testing import Result
 
 from kina_build.chat import ChatReply
 from kina_build.errors import InputError
-from kina_build.jsonl import read_records
+from kina_build.rows.jsonl import read_records
 from kina_build.scoring.prompts import build_pair_prompt
 from kina_build.scoring.triples.completion import Pair, RelationPrompt, plan_pair_calls, read_objects
 from kina_build.scoring.triples.linking import NamedRow

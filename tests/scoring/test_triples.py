@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import Result
 
 from kina_build.errors import InputError
-from kina_build.jsonl import read_records
+from kina_build.rows.jsonl import read_records
 from kina_build.scoring.triples.marking import count_mistakes, find_mistakes
 from kina_build.scoring.triples.score import TripleRow, rate_2024, rate_official, rate_strict, score_triples
 

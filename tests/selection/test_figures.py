@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.selection.domains import select
+from kina_build.selection.figures import figure, figures_of, percent, share
 from kina_build.selection.inputs import Inputs
-from kina_build.selection.reading import figure, figures_of, percent, share
 from kina_build.support.matrix import LARGEST_SUM, build_matrix, round_weights
 from kina_build.support.rows import Score, matrix_from_scores, with_weights
 

@@ -67,7 +67,7 @@ def test_a_budget_brings_strata_and_domains(pool: list[Item], matrix: SupportMat
     assert not room.certify(chosen, matrix, k=5, budget=budget, duplicates=Copies())
     chosen.write(tmp_path / "selection.json")
     assert room.certify(tmp_path / "selection.json", matrix, budget=budget, duplicates=Copies())
-    with pytest.raises(UsageError, match="--quota"):
+    with pytest.raises(UsageError, match="--conflicts"):
         room.certify(chosen, matrix)
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from kina_build.config import SelectionRules
 from kina_build.errors import InputError, UsageError
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 from kina_build.selection.domains import select
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.reading import read_selection, seal

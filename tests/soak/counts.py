@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from kina_build.jsonl import write_document
+from kina_build.rows.jsonl import write_document
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 STATE = ROOT / ".soak"

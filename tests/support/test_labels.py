@@ -7,6 +7,7 @@ import pytest
 
 from kina_build.config import SupportRules
 from kina_build.errors import RowErrors
+from kina_build.rows.tables import read_table, write_csv
 from kina_build.support.bank.labels import (
     ITEM_COLUMNS,
     PAIR_COLUMNS,
@@ -17,7 +18,6 @@ from kina_build.support.bank.labels import (
     read_item_labels,
     read_pair_labels,
 )
-from kina_build.tables import read_table, write_csv
 
 
 def test_a_sheet_is_drawn_filled_in_and_read_back(tmp_path: Path, make_item):

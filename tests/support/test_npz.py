@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from kina_build.errors import InputError
-from kina_build.rows.limits import IntakeRules
 from kina_build.rows.npz import look_at, read_arrays
+from kina_build.rows.strict import IntakeRules
 from kina_build.support.matrix import build_matrix
 from kina_build.support.npz import read_support, write_support
 from kina_build.support.storage import open_support

@@ -12,7 +12,7 @@ from kina_build.config import DedupRules, SupportRules
 from kina_build.encode.embedding import embed
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
-from kina_build.jsonl import write_records
+from kina_build.rows.jsonl import write_records
 from kina_build.support.anchors import Anchor
 from kina_build.support.diagnose import describe_partitions, describe_support
 from kina_build.support.embedding import (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item, Option
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import write_records
+from kina_build.rows.jsonl import write_records
 from kina_build.rows.source import STREAM
 from kina_build.support.partition.pool import PartitionedPool, fit_partition, partition_pool, read_partition
 

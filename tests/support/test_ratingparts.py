@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from kina_build.errors import InputError, RowErrors
 from kina_build.items.model import Item
-from kina_build.jsonl import write_records
+from kina_build.rows.jsonl import write_records
+from kina_build.rows.tables import read_table, write_csv
 from kina_build.support.anchors import Anchor
 from kina_build.support.judge.ratings import matrix_of_pairs, read_pair_scores
 from kina_build.support.partition.dealing import iter_table
@@ -20,7 +21,6 @@ from kina_build.support.partition.files import make_partitions, work_folder
 from kina_build.support.partition.pool import partition_pool
 from kina_build.support.partition.ratings import make_rating_partition, plan_ratings
 from kina_build.support.storage import open_support
-from kina_build.tables import read_table, write_csv
 
 
 @pytest.fixture

@@ -18,16 +18,17 @@ from pathlib import Path
 
 from kina_build.dedup.contamination.stream import Tally, Text, list_files, read_stream
 from kina_build.errors import InputError, RowErrors, RowFault, UsageError
-from kina_build.folders import refuse_links
 from kina_build.items.importing.assemble import Draft, draft_items
 from kina_build.items.importing.binaryrows import find_data_files
 from kina_build.items.importing.columns import find_columns
-from kina_build.items.importing.files import assign_ids, read_items, read_raw
+from kina_build.items.importing.files import read_items, read_raw
+from kina_build.items.importing.identity import assign_ids
 from kina_build.items.importing.rawfile import RawFile, look_up, unwrap
 from kina_build.items.model import Item, content_id
 from kina_build.items.pool import read_pool
 from kina_build.items.questions import is_pool
-from kina_build.jsonl import read_bytes, read_json, read_text
+from kina_build.rows.jsonl import read_bytes, read_json, read_text
+from kina_build.rows.outputs import refuse_links
 from kina_build.rows.source import STREAM, is_stream
 
 RELEASE = "release.json"

@@ -35,8 +35,8 @@ from kina_build.dedup.search.scan import (
 from kina_build.encode.kept import Reuse
 from kina_build.encode.vectorfiles import VectorFiles, write_vectors
 from kina_build.errors import ConfigError, InputError
-from kina_build.jsonl import writing
 from kina_build.progress import Progress, silent
+from kina_build.rows.jsonl import writing
 from kina_build.rows.npz import look_at, read_arrays
 
 WORKING_BYTES = 64_000_000

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kina_build.config import DedupRules, EngineRules
 from kina_build.dedup.search.blocks import bytes_a_row, pairs_in_files, rows_a_block
+from kina_build.dedup.search.fast import KnownVectors
 from kina_build.dedup.search.scan import Pairs, pairs_above
 from kina_build.encode.kept import Reuse
 from kina_build.encode.vectorfiles import VectorFiles, VectorSet
@@ -41,15 +42,21 @@ class Place:
     folder: Path
     reuse: Reuse = field(default_factory=Reuse)
 
-    def room(self, items: int, dimension: int, rules: DedupRules) -> int:
+    def room(self, items: int, dimension: int, rules: DedupRules, working: int = 0) -> int:
         """Return how many bytes vectors may take here: none where Ray has parts to share out.
+
+        Args:
+            items: how many vectors there are.
+            dimension: their length.
+            rules: size of a block.
+            working: bytes that the encoder will take once it is loaded.
 
         Raises:
             ConfigError: not even two blocks fit; said now, and not after hours of encoding.
         """
         spread = self.engine.kind == "ray" and items > rules.block_rows
-        room = 0 if spread else spare_bytes(self.engine)
-        if items * bytes_a_row(dimension, rules) > room:
+        room = 0 if spread else spare_bytes(self.engine) - working
+        if items * bytes_a_row(dimension, rules) > room:  # the encoder is not there when they are compared
             workers = self.engine.workers or os.cpu_count() or 1
             rows_a_block(dimension, part_bytes(self.engine, workers), rules)
         return room
@@ -68,7 +75,7 @@ class Place:
         Raises:
             ConfigError: it was asked for, but the vectors are not in memory.
         """
-        if vectors is None or rules.search == "exact":
+        if vectors is None or rules.search == "exact" or isinstance(vectors, KnownVectors):
             return False
         if not isinstance(vectors, VectorFiles):
             return rules.search == "faiss" or len(vectors) <= rules.faiss_up_to
@@ -82,7 +89,9 @@ class Place:
     @contextmanager
     def scanning(self, vectors: VectorSet | None, rules: DedupRules) -> Iterator[Scan]:
         """Open the engine and give the function that finds close pairs on it."""
-        if self.by_faiss(vectors, rules):
+        if isinstance(vectors, KnownVectors):
+            yield KnownVectors.pairs
+        elif self.by_faiss(vectors, rules):
             from kina_build.dedup.search.faiss import flat_pairs
 
             yield flat_pairs

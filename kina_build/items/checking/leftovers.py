@@ -142,12 +142,16 @@ def _tags(item: Item, texts: Mapping[str, str], joined: str) -> Iterator[Fault]:
 
 
 def _entities(texts: Mapping[str, str], joined: str) -> Iterator[Fault]:
-    names = _entity_names()
     for where, text in texts.items():
         for found in ENTITY.finditer(text):
-            if (found[1] is None or found[1] in names) and not ABOUT_MARKUP.search(joined):
+            if is_entity(found) and not ABOUT_MARKUP.search(joined):
                 yield Fault("html_entity", where, f"an HTML entity: {found[0]!r}", {"words": found[0]})
                 return
+
+
+def is_entity(found: re.Match[str]) -> bool:
+    """Tell whether what looks like an entity is one: "&eacute;" is, "&D;" is not."""
+    return found[1] is None or found[1] in _entity_names()
 
 
 @cache

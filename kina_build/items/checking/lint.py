@@ -28,6 +28,7 @@ from kina_build.items.cues import (
     tally,
 )
 from kina_build.items.findings import Findings, check_rejects, place
+from kina_build.items.languages import check_parallel
 from kina_build.items.model import Item
 from kina_build.items.options import Profile
 from kina_build.items.pool import Pool
@@ -75,6 +76,8 @@ def check(
             on_progress(min(len(parts) * BATCH, len(items)), len(items))
     found = [finding for part in parts for finding in part.findings]
     for item_id, fault in one_each(check_repeats(items)):
+        found += _grade(item_id, [fault], severities)
+    for item_id, fault in check_parallel(items):
         found += _grade(item_id, [fault], severities)
     counts = add_tallies(part.tally for part in parts)
     probes, balance = measure_cues(counts), measure_balance(counts)

@@ -31,6 +31,10 @@ class Sketch:
     """Explanation of each option."""
     source: str | None = None
     discipline: str = ""
+    version: str = ""
+    """The question of a second item, the first in another language."""
+    fewer: bool = False
+    """The second item lacks the last option."""
 
     def items(self) -> list[Item]:
         """Return the items."""
@@ -43,14 +47,20 @@ class Sketch:
             Item(
                 item_id="q" if self.one_id else f"q{n}",
                 discipline=self.discipline,
-                question=self.question if self.alike else f"Plate {n}. {self.question}",
-                options=options,
+                question=self._question(n),
+                options=options[:-1] if n and self.fewer else options,
                 correct_answer=key,
                 explanation=self.explanation,
                 question_source=self.source,
+                metadata={"parallel": "q"} if self.version else {},
             )
             for n, key in enumerate(self.keys)
         ]
+
+    def _question(self, n: int) -> str:
+        if self.version:
+            return self.version if n else self.question
+        return self.question if self.alike else f"Plate {n}. {self.question}"
 
     def __str__(self) -> str:
         """Return what the sketch differs in from a sound question."""
@@ -65,6 +75,8 @@ class Sketch:
             parts.append(f"options {self.labels}")
         parts += [f"explanation: {self.explanation}"] if self.explanation else []
         parts += [f"each option: {self.each}"] if self.each else []
+        parts += [f"beside: {self.version}"] if self.version else []
+        parts += ["with an option less"] if self.fewer else []
         parts += [f"source: {self.source}"] if self.source else []
         return " — ".join(" ".join(part.split()) for part in parts if part) or "a sound question"
 

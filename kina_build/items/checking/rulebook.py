@@ -86,6 +86,25 @@ BUILD: Mapping[str, Rule] = {
         "the same question and options with different right answers", "error", "error",
         Sketch(keys="AB"), Sketch(keys="AB", alike=False),
     ),
+    "parallel_key": Rule(
+        "versions of an item in two languages have different keys", "error", "warning",
+        Sketch(keys="AB", version="¿Qué gas emiten las plantas?"),
+        Sketch(keys="AA", version="¿Qué gas emiten las plantas?"),
+    ),
+    "parallel_options": Rule(
+        "versions of an item in two languages have different numbers of options", "error", "warning",
+        Sketch(keys="AA", version="¿Qué gas?", fewer=True), Sketch(keys="AA", version="¿Qué gas?"),
+    ),
+    "parallel_numbers": Rule(
+        "versions of an item in two languages hold different numbers", "warning", "warning",
+        Sketch("Which gas has 14 electrons?", keys="AA", version="电子数为41的气体是？"),
+        Sketch("Which gas had 1,500 uses in May?", keys="AA", version="¿Qué gas tuvo 1.500 usos en mayo?"),
+    ),
+    "parallel_negation": Rule(
+        "of an item's versions one asks for what is not so", "warning", "warning",
+        Sketch("Which is NOT a noble gas?", keys="AA", version="次のうち希ガスはどれか。"),
+        Sketch("Which is NOT a noble gas?", keys="AA", version="次のうち希ガスでないものはどれか。"),
+    ),
     "option_count": Rule("not exactly ten options", "error", None, SOUND, Sketch(options=TEN)),
     "too_few_statements": Rule(
         "fewer than six statements to combine", "error", None,

@@ -15,7 +15,7 @@ from typing import Any
 from kina_build.errors import InputError
 from kina_build.items.importing.rawfile import RawFile, RawRow, Reject, RowRefused
 from kina_build.items.text import fold_name
-from kina_build.rows.columns import check_rows, reading_columns
+from kina_build.rows.kinds import check_rows, reading_columns
 
 DATA_SUFFIXES = (".parquet", ".arrow", ".jsonl", ".ndjson", ".json", ".csv", ".tsv")
 BOOKKEEPING = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"}

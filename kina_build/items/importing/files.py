@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +18,14 @@ from kina_build.items.importing.binaryrows import (
     read_workbook,
 )
 from kina_build.items.importing.columns import KNOWN_NAMES
+from kina_build.items.importing.identity import assign_ids, name_versions, prefixed
 from kina_build.items.importing.keycolumns import Reading, key_form
 from kina_build.items.importing.quizzes import read_quiz
-from kina_build.items.importing.rawfile import Decoded, RawFile, Reject, RowRefused, decode
+from kina_build.items.importing.rawfile import Decoded, RawFile, Reject, decode
 from kina_build.items.importing.textrows import read_delimited, read_json, read_jsonl
-from kina_build.items.model import Item
 from kina_build.items.options import Format, KeyWord
 from kina_build.items.pool import Pool
 from kina_build.items.text import fold_name
-from kina_build.jsonl import canonical
 from kina_build.progress import Progress, collector_paused, silent
 from kina_build.rows.source import open_source
 
@@ -61,6 +60,8 @@ class Layout:
     prefix_ids: bool = False
     """Put the file's name before each of its own ids, so that files may number alike."""
     key_form: KeyWord = "auto"
+    parallel: bool = False
+    """The files hold the same items in several languages: by their own ids, else row by row."""
 
 
 def read_items(path: Path, source: Layout = Layout()) -> Pool:
@@ -98,7 +99,8 @@ def _read_all(paths: Sequence[Path], source: Layout, on_progress: Progress) -> P
         given = open_source(path)
         raw = read_raw(given.data, display_name(path), given.suffix, source)
         made = draft_items(raw, _reading(source, path.stem), _within(on_progress, number, len(files)))
-        own = [_prefixed(draft, path.stem) if source.prefix_ids else draft for draft in made.drafts]
+        versions = name_versions(raw, made.drafts) if source.parallel else made.drafts
+        own = [prefixed(draft, path.stem) if source.prefix_ids else draft for draft in versions]
         drafts += own
         rejects += [*raw.rejects, *made.rejects]
         counts = {"items": len(made.drafts), "rejects": len(raw.rejects) + len(made.rejects)}
@@ -121,7 +123,7 @@ def find_rows(paths: Sequence[Path], source: Layout = Layout()) -> dict[str, tup
         given = open_source(path)
         raw = read_raw(given.data, display_name(path), given.suffix, source)
         for draft in draft_items(raw, _reading(source, path.stem)).drafts:
-            own = _prefixed(draft, path.stem) if source.prefix_ids else draft
+            own = prefixed(draft, path.stem) if source.prefix_ids else draft
             found[own.item.item_id].append(f"{own.file}:{own.line}")
     return {item_id: tuple(places) for item_id, places in found.items()}
 
@@ -173,52 +175,6 @@ def display_name(path: Path) -> str:
     return path.name if path.is_absolute() else path.as_posix()
 
 
-def assign_ids(drafts: Sequence[Draft]) -> tuple[list[Item], list[Reject]]:
-    """Make ids unique, whatever the order of rows.
-
-    Rows without an id of their own that say the same get their content hash with a
-    counter. A source id that stands on different rows is refused on all of them; rows
-    that are equal throughout are kept once.
-    """
-    groups: defaultdict[str, list[Draft]] = defaultdict(list)
-    for draft in drafts:
-        groups[draft.item.item_id].append(draft)
-    items: list[Item] = []
-    rejects: list[Reject] = []
-    for item_id, group in groups.items():
-        if len(group) == 1:
-            items.append(group[0].item)
-        elif not any(draft.own_id for draft in group):
-            items += _count_up(item_id, group)
-        else:
-            kept, refused = _refuse_repeats(item_id, group)
-            items += kept
-            rejects += refused
-    return items, rejects
-
-
-def _count_up(item_id: str, group: Sequence[Draft]) -> list[Item]:
-    ordered = sorted(
-        (draft.item for draft in group), key=lambda item: canonical(item.model_dump(mode="json"))
-    )
-    again = [
-        item.model_copy(update={"item_id": f"{item_id}-{n}"}) for n, item in enumerate(ordered[1:], start=2)
-    ]
-    return [ordered[0], *again]
-
-
-def _refuse_repeats(item_id: str, group: Sequence[Draft]) -> tuple[list[Item], list[Reject]]:
-    places = sorted((draft.file, draft.line) for draft in group)
-    first = f"{places[0][0]}:{places[0][1]}"
-    if all(draft.item == group[0].item for draft in group):
-        fault = RowRefused("row_repeated", f"the same row as {first}")
-        return [group[0].item], [fault.at(file, line, item_id) for file, line in places[1:]]
-    fault = RowRefused(
-        "id_repeated", f"id {item_id!r} stands on {len(group)} different rows, first at {first}"
-    )
-    return [], [fault.at(file, line, item_id) for file, line in places]
-
-
 def _within(on_progress: Progress, number: int, files: int) -> Progress:
     """Return what reports rows of one file as parts of all files."""
     return lambda done, total: on_progress(PARTS * number + PARTS * done // total, PARTS * files)
@@ -235,13 +191,6 @@ def _check_constants(names: Sequence[str]) -> None:
     for name in names:
         if name not in SETTABLE and not name.startswith("metadata."):
             raise UsageError(f"cannot set {name!r}", hint=f"one of: {', '.join(SETTABLE)}, metadata.NAME")
-
-
-def _prefixed(draft: Draft, stem: str) -> Draft:
-    if not draft.own_id:
-        return draft
-    item = draft.item.model_copy(update={"item_id": f"{stem}:{draft.item.item_id}"})
-    return replace(draft, item=item)
 
 
 def _read_json_like(decoded: Decoded, name: str, kind: Format) -> RawFile:

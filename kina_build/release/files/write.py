@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from kina_build.errors import InputError
 from kina_build.items.model import Item
-from kina_build.jsonl import describe, dump_document, write_document, write_records, write_text, writing
 from kina_build.manifest import digest
 from kina_build.release import standalone
 from kina_build.release.build import Release
@@ -25,7 +24,8 @@ from kina_build.release.record import ReleaseRecord
 from kina_build.release.rows import Row, columns, take_answer, to_item, to_kina, to_row
 from kina_build.release.splits import CARD, CHANGES, CROISSANT, RECORD, kina_file, parquet_file, rows_file
 from kina_build.release.versions import row_map
-from kina_build.rows.columns import check_rows, reading_columns
+from kina_build.rows.jsonl import describe, dump_document, write_document, write_records, write_text, writing
+from kina_build.rows.kinds import check_rows, reading_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

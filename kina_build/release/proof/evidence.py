@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -16,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from kina_build.errors import Refusal
 from kina_build.items.model import Item
-from kina_build.jsonl import canonical, write_document, writing
 from kina_build.release import standalone
 from kina_build.release.admission import Decision
 from kina_build.release.options import Extent
 from kina_build.release.proof.instance import write_instance
+from kina_build.rows.jsonl import canonical, write_document, writing
 
 if TYPE_CHECKING:
     from kina_build.selection.inputs import Inputs
@@ -155,7 +156,13 @@ def _judgements(sources: Sources, naming: Naming) -> dict[str, Any]:
     decided, drawn = sources.decisions, sources.audit
     kinds = None if decided is None else {one.item_id: one.decision for one in decided}
     found = None if drawn is None else {one.item_id: one.flawed for one in drawn}
-    return {"decisions": _name_all(kinds, naming), "audit": _name_all(found, naming)}
+    judged = {"decisions": _name_all(kinds, naming), "audit": _name_all(found, naming)}
+    held = {one.item_id: _count(one.opinions.values()) for one in decided or () if one.opinions}
+    return judged | ({"opinions": _name_all(held, naming)} if held else {})
+
+
+def _count(opinions: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(opinions).items()))
 
 
 def _name_all(judged: Mapping[str, Any] | None, naming: Naming) -> list[list[Any]] | None:

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.errors import Refusal
-from kina_build.jsonl import write_document, writing
 from kina_build.release import standalone
 from kina_build.release.options import Extent
 from kina_build.release.rows import Row
 from kina_build.release.standalone import Domain
+from kina_build.rows.jsonl import write_document, writing
 
 if TYPE_CHECKING:
     from kina_build.release.proof.evidence import Chosen, Naming

@@ -11,7 +11,7 @@ from typing import Any
 from kina_build.config import ItemRules
 from kina_build.errors import InputError
 from kina_build.items.model import LETTERS, Item
-from kina_build.jsonl import canonical, read_json, read_records
+from kina_build.items.workers import count_processes
 from kina_build.manifest import digest
 from kina_build.release.build import count_split
 from kina_build.release.files.croissant import distribution_faults
@@ -25,6 +25,7 @@ from kina_build.release.rows import Row, to_item, to_kina
 from kina_build.release.splits import CHANGES, CROISSANT, RECORD, SUMS, kina_file, natural, parquet_file
 from kina_build.release.standalone import INSTANCE, JUDGED, SUPPORT, Unsound
 from kina_build.release.versions import content_hash, make_canary, parse_version
+from kina_build.rows.jsonl import canonical, read_json, read_records
 
 EVIDENCE = frozenset({INSTANCE, SUPPORT, JUDGED, VERIFIER})
 """Names that files of evidence may have."""
@@ -272,7 +273,8 @@ def check_gates(subject: Subject) -> Iterator[Fault]:
         splits[split] = [to_item(row) for row in full if row.answer_index is not None]
     forbidden = {one.item_id: one.reason for one in record.withheld} | record.taken_down
     passed = {one.rule: set(one.item_ids) for one in record.exemptions}
-    for fault in find_faults(Draft(splits, (), frozenset(), forbidden), subject.rules):
+    processes = count_processes(sum(map(len, splits.values())), subject.rules)
+    for fault in find_faults(Draft(splits, (), frozenset(), forbidden), subject.rules, processes=processes):
         fresh = set(fault.item_ids) - passed.get(fault.rule, set())
         if fault.rule not in passed or (fault.item_ids and fresh):
             ids = tuple(sorted(fresh, key=natural)) or fault.item_ids
@@ -316,7 +318,7 @@ def _kina_digest(entries: Any) -> str:
     """Digest what KINA.json and the rows both say: index, path, question, options, key."""
     from hashlib import sha256
 
-    from kina_build.jsonl import canonical
+    from kina_build.rows.jsonl import canonical
 
     try:
         said = sorted(canonical(_said_in_kina(entry)) for entry in entries)

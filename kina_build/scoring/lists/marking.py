@@ -16,8 +16,8 @@ from typing import Any
 from kina_build.chat import ChatReply, ChatRequest, Endpoint, Meter, ReplyLog, complete
 from kina_build.config import ChatRules
 from kina_build.errors import UsageError
-from kina_build.jsonl import write_records
 from kina_build.progress import Progress, silent
+from kina_build.rows.jsonl import write_records
 from kina_build.scoring.lists.match import MATCHINGS, Matched, Quality, add_judged
 from kina_build.scoring.lists.score import (
     FORM,

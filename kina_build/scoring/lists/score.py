@@ -17,10 +17,10 @@ from typing import Any
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
 from kina_build.errors import InputError
+from kina_build.rows.tables import read_typed
 from kina_build.scoring.lists.match import Matched, Matching, Quality, match_names, mean_quality, quality
 from kina_build.scoring.lists.parse import read_list
 from kina_build.scoring.responses import FAILED
-from kina_build.tables import read_typed
 
 FORM = "kberg-1"
 GOLD_SEPARATOR = ";"

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from kina_build.errors import InputError, UsageError
-from kina_build.tables import read_typed
+from kina_build.rows.tables import read_typed
 
 Condition = Literal["question", "universe", "operations", "both"]
 CONDITIONS: tuple[str, ...] = get_args(Condition)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kina_build.errors import InputError
+from kina_build.rows.tables import Row
 from kina_build.scoring.logs.trials import Log, Trial, count, hashes, number, number_epochs, part, text
 from kina_build.scoring.questions import Question, fold_blanks
 from kina_build.scoring.replies import labels
-from kina_build.tables import Row
 
 LM_EVAL, LIGHTEVAL = "lm-eval", "lighteval"
 IDS = ("id", "item_id", "question_id", "idx")

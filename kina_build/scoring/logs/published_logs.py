@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kina_build.errors import InputError, RowErrors, RowFault
+from kina_build.rows.tables import Row
 from kina_build.scoring.logs.harness_logs import Wanted
 from kina_build.scoring.logs.trials import Log, Trial, count, hashes, number, number_epochs, part, text
 from kina_build.scoring.replies import labels
-from kina_build.tables import Row
 
 HELM, EEE, MMLU_PRO, MATRIX = "helm", "every-eval-ever", "mmlu-pro", "matrix"
 

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.errors import InputError
-from kina_build.jsonl import decode
+from kina_build.rows.jsonl import decode
 from kina_build.rows.source import Source, limits, open_source
 from kina_build.rows.strict import JsonFault, parse_json
+from kina_build.rows.tables import PARQUET, Row, read_table
 from kina_build.scoring.logs import harness_logs as harness
 from kina_build.scoring.logs import inspect_logs as inspect
 from kina_build.scoring.logs import published_logs as published
 from kina_build.scoring.logs.harness_logs import Wanted
 from kina_build.scoring.logs.trials import Log
-from kina_build.tables import PARQUET, Row, read_table
 
 SUFFIXES = {".eval", ".json", ".jsonl", ".ndjson", ".parquet", ".csv", ".tsv"}
 """Files that are looked at in a folder."""

@@ -13,8 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from kina_build.chat import ChatReply, ChatRequest, Endpoint, Meter, ReplyLog, complete
 from kina_build.config import ChatRules
 from kina_build.items.text import fold_stem
-from kina_build.jsonl import read_records, write_records
 from kina_build.progress import Progress, silent
+from kina_build.rows.jsonl import read_records, write_records
+from kina_build.rows.tables import read_typed
 from kina_build.scoring.options import LinkOptions
 from kina_build.scoring.triples.searches import SearchCache
 from kina_build.scoring.triples.wikidata import (
@@ -26,7 +27,6 @@ from kina_build.scoring.triples.wikidata import (
     choose_link,
     link_name,
 )
-from kina_build.tables import read_typed
 
 
 class NamedRow(BaseModel):

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from kina_build.errors import UsageError
 from kina_build.items.text import fold_stem
-from kina_build.jsonl import read_records, write_records
+from kina_build.rows.jsonl import read_records, write_records
 from kina_build.scoring.options import ScoreOptions
 from kina_build.scoring.triples.score import MODES, TripleRow, TripleScores, score_triples
 

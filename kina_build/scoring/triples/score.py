@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from kina_build.errors import InputError
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 from kina_build.scoring.lists.match import Quality, mean_quality, pair_up, quality
 
 Mode = Literal["lm-kbc-2023", "lm-kbc-2023-before-fix", "lm-kbc-2024", "strict", "seed-recipe"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kina_build.errors import UsageError
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.records import TIE_RULE, ConflictMode, DomainSelection, Selection
 from kina_build.selection.verifier.evidence import Domain, gather_domain, parts_of, rivals_of

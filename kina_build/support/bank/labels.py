@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from kina_build.config import SupportRules
 from kina_build.errors import RowErrors
 from kina_build.items.model import Item
+from kina_build.rows.tables import Row, read_table, read_typed
 from kina_build.support.anchors import domain_of, stratum_of
-from kina_build.tables import Row, read_table, read_typed
 
 ITEM_COLUMNS = ("item_id", "aligned", "domain", "question", "answer")
 PAIR_COLUMNS = ("item_id", "other_id", "support", "duplicate", "question", "other_question")

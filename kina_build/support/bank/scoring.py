@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from kina_build.claims import make_folder
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
-from kina_build.jsonl import write_records
+from kina_build.rows.jsonl import write_records
+from kina_build.rows.outputs import make_folder
+from kina_build.rows.tables import write_csv
 from kina_build.support.anchors import Anchor
 from kina_build.support.bank.labels import (
     ITEM_COLUMNS,
@@ -26,7 +27,6 @@ from kina_build.support.bank.signatures import Signature, ask_signatures, read_s
 from kina_build.support.embedding import item_text
 from kina_build.support.judging import asking
 from kina_build.support.setup import Outcome, Setup, load_embedder
-from kina_build.tables import write_csv
 
 
 def score_by_bank(setup: Setup, items: Sequence[Item], anchors: Sequence[Anchor]) -> Outcome:

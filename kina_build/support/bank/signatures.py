@@ -14,7 +14,8 @@ from kina_build.config import SupportRules
 from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item
 from kina_build.items.text import fold_stem
-from kina_build.jsonl import write_records
+from kina_build.rows.jsonl import write_records
+from kina_build.rows.tables import read_typed
 from kina_build.support.anchors import Anchor
 from kina_build.support.judge.prompts import (
     TOP_RATING,
@@ -23,7 +24,6 @@ from kina_build.support.judge.prompts import (
     signature_messages,
     signature_schema,
 )
-from kina_build.tables import read_typed
 
 FORMS = (
     ("exception", r"\b(except|not true|incorrect|least likely|false)\b"),

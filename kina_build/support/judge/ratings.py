@@ -15,12 +15,12 @@ from kina_build.config import SupportRules
 from kina_build.errors import RowErrors
 from kina_build.items.model import Item
 from kina_build.items.text import fold_stem
-from kina_build.jsonl import write_records
+from kina_build.rows.jsonl import write_records
+from kina_build.rows.tables import Row, need_rows, read_table, read_typed
 from kina_build.support.anchors import Anchor, weigh_anchors
 from kina_build.support.judge.prompts import TOP_RATING
 from kina_build.support.matrix import SupportMatrix, build_matrix
 from kina_build.support.rows import read_scores
-from kina_build.tables import Row, need_rows, read_table, read_typed
 
 Pair = tuple[str, str]
 """item_id and anchor_id."""

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.jsonl import iter_rows, parse_lines
+from kina_build.rows.jsonl import iter_rows, parse_lines
 from kina_build.rows.source import GZIP, head_of, open_file
-from kina_build.tables import JSON_SUFFIXES, PARQUET, Row, csv_rows, open_csv, read_table
+from kina_build.rows.tables import JSON_SUFFIXES, PARQUET, Row, csv_rows, open_csv, read_table
 
 ROWS_AT_ONCE = 20_000
 """Rows held before they are written."""

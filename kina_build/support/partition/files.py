@@ -18,9 +18,9 @@ from typing import Any, Literal, Protocol, TypeVar
 from kina_build import __version__
 from kina_build.encode.kept import Reuse
 from kina_build.errors import InputError, UsageError
-from kina_build.folders import recover_folder, replace_folder
-from kina_build.jsonl import canonical, write_text
 from kina_build.progress import Progress, silent
+from kina_build.rows.jsonl import canonical, write_text
+from kina_build.rows.outputs import recover_folder, replace_folder
 from kina_build.support.matrix import SupportMatrix
 from kina_build.support.npz import read_support, write_support
 

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from kina_build.errors import InputError, Refusal, RowErrors, RowFault
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import describe
+from kina_build.rows.jsonl import describe
 from kina_build.rows.source import STREAM
 from kina_build.support.anchors import domain_of
 from kina_build.support.partition.dealing import Dealer, iter_json

@@ -15,12 +15,12 @@ from kina_build.config import SupportRules
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.manifest import digest
 from kina_build.rows.source import each
+from kina_build.rows.tables import Row
 from kina_build.support.anchors import Anchor
 from kina_build.support.judge.ratings import Pair, matrix_of_pairs, read_pair_scores
 from kina_build.support.partition.dealing import Dealer, iter_table, read_lines
 from kina_build.support.partition.files import digest_partition, partition_name, write_partition
 from kina_build.support.partition.pool import ITEM_BYTES, PartitionedPool, read_partition
-from kina_build.tables import Row
 
 BASE_BYTES = 200_000_000
 """Resident memory of the program."""

@@ -13,13 +13,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kina_review.rubric import RESAMPLES
+
 Level = Literal["nominal", "ordinal", "interval"]
 Value = str | float
 Units = Mapping[str, Sequence[Value]]
 """Item id to the values its raters gave; a missing rating is simply not in the list."""
-
-RESAMPLES = 1000
-"""Bootstrap samples of items behind an interval."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ Items are taken in a seeded order, those with the fewest eligible reviewers firs
 least-loaded eligible reviewer is chosen first; the partner is the one met least often,
 then the least loaded. A reviewer below the common load has met fewer people than there
 are, so no pair repeats while fresh ones exist. Slots that caps leave open are filled by
-moving one earlier choice; what then stays open is explained by `kina_review.desk.shortage`.
+moving one earlier choice; what then stays open is explained by `kina_review.desk.eligibility`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
-from kina_review.desk.eligibility import FORBIDDEN, Eligibility, Roster
-from kina_review.desk.shortage import Shortage, explain_shortage
+from kina_review.desk.eligibility import FORBIDDEN, Eligibility, Roster, Shortage, explain_shortage
 from kina_review.records import Assignment, Reviewer
 from kina_review.rubric import REVIEWS_PER_ITEM
 

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from kina_review.records import Assignment, Instant, Record
+from kina_review.rubric import SAME_WRITE_S
 
 Fault = Literal[
     "unknown_task",
@@ -34,10 +35,6 @@ Fault = Literal[
     "late_edit",
 ]
 """Why an annotation is not used."""
-
-
-SAME_WRITE_S = 2.0
-"""Seconds between the two time stamps of an annotation that was written only once."""
 
 
 class Annotation(Record):

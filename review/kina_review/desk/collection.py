@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
-from kina_build.jsonl import describe
+from kina_build.rows.jsonl import describe
 from kina_review.desk.authorship import Annotation, Desk, Fault, by_annotation, fault_of_text, last_good
 from kina_review.desk.labelling import MARK_PREFIX, WHOLE_ITEM
 from kina_review.records import Assignment, Flaw, Grade, Record, Review

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kina_build.claims import make_folder
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import read_document, read_records, write_document, write_records
 from kina_build.progress import Progress, silent
+from kina_build.rows.jsonl import read_document, read_records, write_document, write_records
+from kina_build.rows.outputs import make_folder
 from kina_build.rows.source import is_stream
 from kina_review.desk.authorship import Annotation, Desk, merge_texts
 from kina_review.desk.collection import Collected, collect_grades, collect_reviews
@@ -26,9 +26,9 @@ from kina_review.desk.labelstudio import TOKEN_VARIABLE, DeskServer
 from kina_review.desk.options import PullOptions, PushOptions
 from kina_review.desk.planning import report_loads
 from kina_review.desk.worksheets import read_worksheets, write_worksheets
-from kina_review.handbook import show_handbook, write_handbook
 from kina_review.instants import read_moment
 from kina_review.intake import read_reviewers, read_reviews
+from kina_review.manuals import show_page, write_manual
 from kina_review.records import Assignment, Review
 from kina_review.rubric import ReviewRules
 
@@ -119,7 +119,7 @@ def push_tasks(
             people,
             config=labelling_config(parcel.purpose, max(len(item.options) for item in parcel.items.values())),
             make_task=_task_maker(parcel),
-            instruction=show_handbook(write_handbook(rules), whole=False),
+            instruction=show_page(write_manual("reviewer", rules), whole=False),
             earlier=earlier,
             on_progress=on_progress,
         )

@@ -3,11 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from kina_build.errors import Refusal
+from kina_build.errors import Refusal, UsageError
+from kina_build.rows.jsonl import read_records
+from kina_build.rows.tables import read_typed
 from kina_review.desk.assignment import seeded_hash
+from kina_review.desk.options import GradersOptions
+from kina_review.desk.planning import report_loads
+from kina_review.instants import read_moment
+from kina_review.intake import read_reviewers, read_reviews
 from kina_review.records import Assignment, Id, Instant, Record, Review, Reviewer
+
+
+@dataclass(frozen=True)
+class Grading:
+    """Who grades which review."""
+
+    assignments: list[Assignment]
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Return how many assignments each adjudicator has."""
+        return report_loads(self.assignments)
+
+
+def check_grading(options: GradersOptions) -> None:
+    """Check that what belongs to an appeal is given together.
+
+    Raises:
+        UsageError: it is not.
+    """
+    lone = (options.appeals is None) != (options.earlier is None)
+    if lone or (options.until is not None and options.appeals is None):
+        raise UsageError("--appeals and --earlier go together, and --until with them")
+
+
+def plan_graders(options: GradersOptions) -> Grading:
+    """Read reviews and adjudicators, and give both reviews of each item to one of them.
+
+    Raises:
+        InputError: an unreadable file.
+        Refusal: nobody may grade an item, or an appeal is late or about nothing.
+        UsageError: as check_grading.
+    """
+    check_grading(options)
+    rows, people = read_reviews(options.reviews).records, read_reviewers(options.graders).records
+    if options.appeals is None or options.earlier is None:
+        return Grading(plan_grading(rows, people, seed=options.seed))
+    return Grading(
+        plan_appeals(
+            read_typed(options.appeals, Appeal),
+            rows,
+            read_records(options.earlier, Assignment),
+            people,
+            seed=options.seed,
+            until=read_moment(options.until, "--until") if options.until else None,
+        )
+    )
+
 
 Place = tuple[str, str]
 """item_id, round."""

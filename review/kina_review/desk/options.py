@@ -55,6 +55,24 @@ class AssignOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReopenOptions:
+    """Options of `kina review reopen`."""
+
+    decisions: Path = argument("decisions.jsonl of `kina review settle`.")
+    pool: Path = option(help="Items, in which the revised ones keep their item_id.", role=Role.input)
+    reviewers: Path = reviewers_file()
+    earlier: Path = option(
+        help="All assignments so far: nobody reviews an item a second time.", role=Role.input
+    )
+    output: Path = option(
+        Path("reopened.jsonl"), "-o", help="Assignments of the next round to write.", role=Role.output
+    )
+    load_cap: int | None = option(None, help="Most items a reviewer in this round.", min=1)
+    by_affiliation: bool = option(False, "--by-affiliation", help="Keep people of one affiliation apart.")
+    seed: int = seed()
+
+
+@dataclass(frozen=True, kw_only=True)
 class GradersOptions:
     """Options of `kina review graders`."""
 
@@ -82,6 +100,28 @@ class HandbookOptions:
     output: Path = option(
         Path("handbook.md"), "-o", help="handbook.md or handbook.html: the suffix decides.", role=Role.output
     )
+    manual: Literal["reviewer", "author"] = option("reviewer", help="Whose manual to write.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExamDrawOptions:
+    """Options of `kina review exam draw`."""
+
+    pool: Path = pool()
+    seeded_bad: Path = option(
+        help="CSV or JSONL of item_id, flaw: the items of the pool that are bad on purpose.",
+        role=Role.input,
+    )
+    output: Path = option(Path("exam"), "-o", help="Folder for the exam and its key.", role=Role.folder)
+    seed: int = seed()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExamMarkOptions:
+    """Options of `kina review exam mark`."""
+
+    answers: tuple[Path, ...] = argument("CSV or JSONL: candidate_id, round, number, answer; several.")
+    key: Path = option(help="key.jsonl that `kina review exam draw` wrote.", role=Role.input)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,24 +1,27 @@
-"""From files to a plan: who reviews what, who grades it, and how far everybody is."""
+"""From files to a plan: who reviews what, who grades it, and how far everybody is.
+
+Adjudicators grade what they reviewed nothing of, evenly loaded.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kina_build.errors import UsageError
+from kina_build.errors import Refusal
 from kina_build.items.pool import read_pool
-from kina_build.jsonl import read_records
 from kina_build.progress import Progress, silent
-from kina_build.tables import read_typed
-from kina_review.desk.assignment import Plan, assign_reviewers
-from kina_review.desk.grading_plan import Appeal, plan_appeals, plan_grading
-from kina_review.desk.options import AssignOptions, GradersOptions
-from kina_review.instants import read_moment
+from kina_build.rows.jsonl import read_records
+from kina_review.desk.assignment import Plan, assign_reviewers, seeded_hash
+from kina_review.desk.options import AssignOptions, ReopenOptions
 from kina_review.intake import read_reviewers, read_reviews
-from kina_review.records import Assignment, Review
+from kina_review.records import Assignment, Decision, Review
+
+MOST_ROUND_DIGITS = 3
+"""Digits of a round's number: nothing is reviewed a thousand times."""
 
 
 def plan_assignments(options: AssignOptions, open_cap: int, on_progress: Progress = silent) -> Plan:
@@ -53,56 +56,68 @@ def plan_assignments(options: AssignOptions, open_cap: int, on_progress: Progres
     )
 
 
-@dataclass(frozen=True)
-class Grading:
-    """Who grades which review."""
+def plan_next_round(options: ReopenOptions, on_progress: Progress = silent) -> Plan:
+    """Give each item that was to be revised to two other reviewers, as its next round.
 
-    assignments: list[Assignment]
+    Nobody who had an item in an earlier round gets it again. Bar and pay are those of its first round:
+    `settle` sees to it.
 
-    @property
-    def report(self) -> dict[str, Any]:
-        """Return how many assignments each adjudicator has."""
-        return report_loads(self.assignments)
+    Raises:
+        InputError: an unreadable file.
+        Refusal: nothing is to be revised, an item of it is not in the pool, or too few are left for it.
+    """
+    decided = read_records(options.decisions, Decision)
+    wanted = {decision.item_id for decision in decided if decision.decision == "revise"}
+    if not wanted:
+        raise Refusal(f"{options.decisions}: no item is to be revised")
+    items = [item for item in read_pool(options.pool) if item.item_id in wanted]
+    missing = sorted(wanted - {item.item_id for item in items})
+    if missing:
+        raise Refusal(
+            f"to be revised but not in the pool: {', '.join(missing[:5])} ({len(missing)} in all)",
+            hint="a revised item keeps its item_id; give the pool that holds the revised ones",
+        )
+    before = [slot for slot in read_records(options.earlier, Assignment) if slot.item_id in wanted]
+    rounds: dict[str, int] = dict.fromkeys(wanted, 1)
+    for slot in before:
+        rounds[slot.item_id] = max(rounds[slot.item_id], _round_number(slot.round))
+    plan = assign_reviewers(
+        items,
+        read_reviewers(options.reviewers).records,
+        seed=options.seed,
+        earlier=before,
+        released={(slot.item_id, slot.reviewer_id) for slot in before},
+        load_cap=options.load_cap,
+        by_affiliation=options.by_affiliation,
+        on_progress=on_progress,
+    )
+    if plan.waiting:
+        raise Refusal(
+            f"too few reviewers who have not seen it: {', '.join(plan.waiting[:5])} "
+            f"({len(plan.waiting)} items in all)",
+            hint="add reviewers who had them in no earlier round",
+        )
+    opened = tuple(
+        slot.model_copy(
+            update={
+                "round": (number := str(rounds[slot.item_id] + 1)),
+                "assignment_id": seeded_hash(options.seed, f"{slot.assignment_id} round {number}")[:16],
+            }
+        )
+        for slot in plan.assignments
+    )
+    return replace(plan, assignments=opened)
+
+
+def _round_number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > MOST_ROUND_DIGITS:
+        raise Refusal(f"round {text!r} is no number: which round comes next is unknown")
+    return int(text)
 
 
 def report_loads(slots: Sequence[Assignment]) -> dict[str, Any]:
     """Return how many assignments there are, and how many each person has."""
     return {"assignments": len(slots), "loads": dict(Counter(slot.reviewer_id for slot in slots))}
-
-
-def check_grading(options: GradersOptions) -> None:
-    """Check that what belongs to an appeal is given together.
-
-    Raises:
-        UsageError: it is not.
-    """
-    lone = (options.appeals is None) != (options.earlier is None)
-    if lone or (options.until is not None and options.appeals is None):
-        raise UsageError("--appeals and --earlier go together, and --until with them")
-
-
-def plan_graders(options: GradersOptions) -> Grading:
-    """Read reviews and adjudicators, and give both reviews of each item to one of them.
-
-    Raises:
-        InputError: an unreadable file.
-        Refusal: nobody may grade an item, or an appeal is late or about nothing.
-        UsageError: as check_grading.
-    """
-    check_grading(options)
-    rows, people = read_reviews(options.reviews).records, read_reviewers(options.graders).records
-    if options.appeals is None or options.earlier is None:
-        return Grading(plan_grading(rows, people, seed=options.seed))
-    return Grading(
-        plan_appeals(
-            read_typed(options.appeals, Appeal),
-            rows,
-            read_records(options.earlier, Assignment),
-            people,
-            seed=options.seed,
-            until=read_moment(options.until, "--until") if options.until else None,
-        )
-    )
 
 
 def report_status(assignments: Path, reviews: Path | None = None) -> dict[str, Any]:

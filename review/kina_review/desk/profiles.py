@@ -12,17 +12,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
+from kina_build.rows.tables import read_table
 from kina_build.shares import bound_share
-from kina_build.tables import read_table
 from kina_review.desk.agreement import Coefficient, cohen_kappa, gwet_ac1, krippendorff_alpha
 from kina_review.intake import read_reviews
 from kina_review.records import Review
-from kina_review.rubric import CRITERION_NAMES, ReviewRules
+from kina_review.rubric import CRITERION_NAMES, SHINGLE_WORDS, ReviewRules
 
 Flag = Literal["no_rejections", "fast", "missed_seeded", "copied_text"]
-
-SHINGLE_WORDS = 3
-"""Words of the runs that two rationales are compared by."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.items.model import Item
-from kina_build.jsonl import describe
-from kina_build.tables import Row, write_csv
+from kina_build.rows.jsonl import describe
+from kina_build.rows.tables import Row, write_csv
 from kina_review.desk.authorship import Annotation
 from kina_review.desk.labelling import MARK_PREFIX, Purpose
 from kina_review.records import Assignment, Review

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from kina_build.errors import UsageError
-from kina_build.tables import read_typed
+from kina_build.rows.tables import read_typed
 from kina_review.economics.advice import Advice, Question, advise
 from kina_review.economics.bonus import Watch, drops_of
 from kina_review.economics.budget import worst_case
@@ -19,7 +19,19 @@ from kina_review.economics.calibration import (
     normal_bars,
     normal_gaps,
     normal_pass_rates,
-    pilot_bars,
+)
+from kina_review.economics.cheapest import (
+    Costs,
+    find_cheapest,
+    normal_points,
+    pilot_point,
+    pilot_points,
+)
+from kina_review.economics.disciplines import (
+    DisciplineRow,
+    bonus_by_discipline,
+    scale_pay,
+    scarcity,
 )
 from kina_review.economics.gaps import (
     check_cells,
@@ -31,8 +43,8 @@ from kina_review.economics.gaps import (
     tie_rate,
 )
 from kina_review.economics.options import CalibrateOptions
-from kina_review.economics.pilot import PilotRow, extra_cost, split_pilot
-from kina_review.money import format_amount, parse_amount
+from kina_review.economics.pilot import PilotRow, extra_cost, pilot_bars, split_pilot
+from kina_review.money import format_amount, parse_amount, parse_pay
 from kina_review.rubric import ReviewRules
 
 
@@ -73,6 +85,7 @@ def calibrate(options: CalibrateOptions, rules: ReviewRules = ReviewRules()) -> 
     """
     if sum(source is not None for source in (options.pilot, options.scenario, options.delta_p)) != 1:
         raise UsageError("give one of --pilot, --scenario and --delta-p")
+    _check_cheapest(options)
     cost = None if options.cost is None else read_fraction("--cost", options.cost)
     if options.pilot is not None:
         report = _from_pilot(options, cost, rules)
@@ -82,9 +95,20 @@ def calibrate(options: CalibrateOptions, rules: ReviewRules = ReviewRules()) -> 
         report = _from_scenario(options, cost, rules)
     else:
         report = _from_gap(options, cost, rules)
+    if options.scarcity is not None:
+        report["scarcity"] = _scarcity(report, options, rules)
     if options.items is not None:
         report["spend"] = _spend(report, options.items, options, rules)
     return Calibration(report)
+
+
+def _check_cheapest(options: CalibrateOptions) -> None:
+    if not options.cheapest and (options.audit_cost is not None or options.budget is not None):
+        raise UsageError("--audit-cost and --budget belong to --cheapest")
+    if options.by_discipline and options.pilot is None:
+        raise UsageError("--by-discipline needs a --pilot with the column discipline")
+    if options.cheapest and (options.delta_p is not None or options.bar is not None):
+        raise UsageError("--cheapest looks for the bar itself: give --pilot or --scenario, and no --bar")
 
 
 def _question(options: CalibrateOptions, cost: Fraction, rules: ReviewRules) -> Question:
@@ -136,10 +160,14 @@ def _from_scenario(options: CalibrateOptions, cost: Fraction, rules: ReviewRules
     if low is None or high is None or sd is None:
         raise UsageError("--scenario normal needs --low-mean, --high-mean and --sd")
     bars = normal_bars(NormalScores(low, high, sd, bar=0.0))
-    at = bars["crossing"] if options.bar is None else read_bar(options.bar)
+    asked = _question(options, cost, rules)
+    offer = None
+    if options.cheapest:
+        offer = find_cheapest(normal_points(low, high, sd), asked, _costs(options, rules), rules)
+        bars |= {"cheapest": offer.bar}
+    at = offer.bar if offer else bars["crossing"] if options.bar is None else read_bar(options.bar)
     scores = NormalScores(low, high, sd, bar=at)
     gaps, rates = normal_gaps(scores), normal_pass_rates(scores)
-    asked = _question(options, cost, rules)
     report = {
         "source": "scenario: assumed, not measured",
         "bar": scores.bar if math.isfinite(scores.bar) else None,
@@ -150,7 +178,8 @@ def _from_scenario(options: CalibrateOptions, cost: Fraction, rules: ReviewRules
             for name, x in bars.items()
         },
     }
-    return report | _advice(advise(Fraction(gaps.least), drops_of(rates), asked), asked)
+    told = {"cheapest": offer.report(asked.currency)} if offer else {}
+    return report | told | _advice(advise(Fraction(gaps.least), drops_of(rates), asked), asked)
 
 
 def _from_gap(options: CalibrateOptions, cost: Fraction, rules: ReviewRules) -> dict[str, Any]:
@@ -166,12 +195,16 @@ def _from_pilot(options: CalibrateOptions, cost: Fraction | None, rules: ReviewR
     check_cells(count_cells(rows, -math.inf), rules)
     choosing, estimating = (rows, rows) if bar is not None else split_pilot(rows, options.seed)
     bars = {name: float(at) for name, at in pilot_bars(choosing).items()}
-    at = bars["crossing"] if bar is None else read_bar(bar)
+    asked = _question(options, extra_cost(rows, rules) if cost is None else cost, rules)
+    if options.cheapest:
+        bars["cheapest"] = find_cheapest(
+            pilot_points(choosing, tie, rules), asked, _costs(options, rules), rules
+        ).bar
+    at = bars["cheapest" if options.cheapest else "crossing"] if bar is None else read_bar(bar)
     cells = count_cells(estimating, at, tie)
     gaps = estimate_gaps(cells, rules)
     check_gaps(cells, gaps, rules)
     rates, drops = pass_rates(cells), pass_drops(cells, rules)
-    asked = _question(options, extra_cost(rows, rules) if cost is None else cost, rules)
     advice = advise(Fraction(gaps.least.lower), drops, asked, Fraction(gaps.least.upper))
     report = {
         "source": "pilot",
@@ -192,7 +225,44 @@ def _from_pilot(options: CalibrateOptions, cost: Fraction | None, rules: ReviewR
             for name, x in bars.items()
         },
     }
+    if options.by_discipline:
+        report["disciplines"] = bonus_by_discipline(
+            estimating, asked.delta_cost, at, tie=tie, currency=asked.currency, rules=rules
+        )
+    if options.cheapest:  # the half that chose the bar would be too hopeful about it
+        point = pilot_point(estimating, at, tie, rules)
+        offer = find_cheapest([point], asked, _costs(options, rules), rules)
+        report["cheapest"] = offer.report(asked.currency)
     return report | _advice(advice, asked)
+
+
+def _scarcity(report: dict[str, Any], options: CalibrateOptions, rules: ReviewRules) -> dict[str, Any]:
+    """Return base and bonus of each discipline after the rule of scarcity; none without a bonus."""
+    currency, general = report["currency"], options.bonus or report["bonus"]
+    own = {name: one["bonus"] for name, one in report.get("disciplines", {}).items()}
+    factors = scarcity(read_typed(options.scarcity, DisciplineRow) if options.scarcity else [], rules)
+    bonuses = {
+        name: parse_amount(bonus, currency)
+        for name in factors
+        if (bonus := own.get(name) if name in own else general) is not None
+    }
+    base = parse_pay(options.base if options.base is not None else rules.base, currency, "--base")
+    return scale_pay(factors, base, bonuses, currency)
+
+
+def _costs(options: CalibrateOptions, rules: ReviewRules) -> Costs:
+    if options.audit_cost is None or options.budget is None or options.items is None:
+        raise UsageError(
+            "--cheapest needs --items, --budget and --audit-cost",
+            hint="without a budget a bonus beyond all bounds that is almost never paid would be the cheapest",
+        )
+    currency = options.currency or rules.currency
+    return Costs(
+        base_minor=parse_pay(options.base if options.base is not None else rules.base, currency, "--base"),
+        audit_minor=parse_pay(options.audit_cost, currency, "--audit-cost"),
+        items=options.items,
+        budget_minor=parse_pay(options.budget, currency, "--budget"),
+    )
 
 
 def _advice(advice: Advice, asked: Question) -> dict[str, Any]:

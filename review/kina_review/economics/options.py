@@ -49,6 +49,23 @@ class CalibrateOptions:
     whitelist_value: float = option(0.0, help="What losing one's place on the list would cost.", min=0)
     items: int | None = option(None, help="Items of the batch, for its spend.", min=1)
     high_rate: float = option(1.0, help="Share of high effort, for the expected spend.", min=0, max=1)
+    by_discipline: bool = option(
+        False, "--by-discipline", help="A bonus for each discipline of the pilot, from its own items."
+    )
+    scarcity: Path | None = option(
+        None,
+        help="CSV or JSONL of discipline, items, reviewers: pay is dearer where reviewers are scarce.",
+        role=Role.input,
+    )
+    cheapest: bool = option(
+        False,
+        "--cheapest",
+        help="Search bar, bonus, audit rate and penalty together for the least expected cost.",
+    )
+    audit_cost: str | None = option(None, help="With --cheapest: what auditing one item costs.")
+    budget: str | None = option(
+        None, help="With --cheapest: most that --items may cost at worst, such as 850.00."
+    )
     seed: int = seed()
 
 

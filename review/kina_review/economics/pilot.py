@@ -1,20 +1,21 @@
-"""A pilot in which efforts were assigned: its rows, its pairs, its halves, the cost of effort."""
+"""A pilot in which efforts were assigned: rows, pairs, halves, the cost of effort, and where its bar lies."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from statistics import stdev
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 
 from kina_build.errors import InputError, Refusal
 from kina_review.records import Id, Record, Score
-from kina_review.rubric import REVIEWS_PER_ITEM, ReviewRules
+from kina_review.rubric import DISCRETE_SHARE, REVIEWS_PER_ITEM, ReviewRules
 from kina_review.words import read_word
 
 Effort = Literal["H", "L"]
@@ -28,6 +29,7 @@ class PilotRow(Record):
     reviewer_id: Id
     effort: Annotated[Effort, BeforeValidator(lambda word: read_word(str(word), ("H", "L"), EFFORT_WORDS))]
     review_score: Score
+    discipline: Id | None = None
     cost: Decimal | None = None
     """What the review cost the reviewer (time at their wage), major units."""
 
@@ -90,3 +92,49 @@ def split_pilot(rows: Sequence[PilotRow], seed: int = 0) -> tuple[list[PilotRow]
 
 def _mean(values: Sequence[Fraction]) -> Fraction:
     return sum(values, Fraction(0)) / len(values)
+
+
+def pilot_bars(rows: Sequence[PilotRow]) -> dict[str, Decimal]:
+    """Return both candidates for the bar.
+
+    The crossing is the score at which P(high >= tau) - P(low >= tau) is largest: for two
+    efforts that bar gives the largest Delta p against every opponent. The mode of high
+    effort is the proposal of arXiv 2412.01139.
+
+    Raises:
+        Refusal: a pilot without one of the efforts.
+    """
+    high = [row.review_score for row in rows if row.effort == "H"]
+    low = [row.review_score for row in rows if row.effort == "L"]
+    if not high or not low:
+        raise Refusal("the pilot has reviews of one effort only: no bar can be chosen")
+    return {"crossing": _crossing(high, low), "mode": _mode(high)}
+
+
+def _crossing(high: Sequence[Decimal], low: Sequence[Decimal]) -> Decimal:
+    counts_high, counts_low = Counter(high), Counter(low)
+    above_high, above_low = 0, 0
+    best, best_gap = max(high), -1.0
+    for score in sorted(set(high) | set(low), reverse=True):
+        above_high += counts_high[score]
+        above_low += counts_low[score]
+        gap = above_high / len(high) - above_low / len(low)
+        if gap >= best_gap:  # of equal bars the lowest: it lets most honest work pass
+            best, best_gap = score, gap
+    return best
+
+
+def _mode(scores: Sequence[Decimal]) -> Decimal:
+    counts = Counter(scores)
+    if len(counts) <= DISCRETE_SHARE * len(scores) or len(counts) == 1:
+        most = max(counts.values())
+        return min(score for score, count in counts.items() if count == most)
+    ordered = sorted(counts)
+    densities = _densities([float(score) for score in scores], [float(score) for score in ordered])
+    return ordered[densities.index(max(densities))]
+
+
+def _densities(scores: Sequence[float], at: Sequence[float]) -> list[float]:
+    """Estimate a density up to a factor: Gaussian kernels, Silverman's rule of thumb."""
+    width = 1.06 * stdev(scores) * len(scores) ** -0.2
+    return [sum(math.exp(-(((x - score) / width) ** 2) / 2) for score in scores) for x in at]

@@ -21,13 +21,11 @@ from kina_build.config import Section
 from kina_review.economics.bonus import Watch, collusion_bonus, drops_of, flat_rate
 from kina_review.economics.calibration import NormalScores, PassRates, normal_gaps, normal_pass_rates
 from kina_review.economics.dominance import Dominance, Floats, check_dominance
-from kina_review.rubric import Tie
+from kina_review.rubric import REPLY_ROUNDS, Tie
 
 Scheme = Literal["flat", "tournament"]
 NonNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
-ROUNDS = 200
-"""Best-reply steps after which the rate of high effort is taken as it stands."""
 
 
 class Population(Section):
@@ -162,7 +160,7 @@ def effort_gain(population: Population) -> float:
     costs = NormalDist(population.cost, max(population.cost_sd, 1e-12))
     rate = flat_rate(costs)
     prize = population.bonus * (1 - population.no_show_rate)
-    for _ in range(ROUNDS):
+    for _ in range(REPLY_ROUNDS):
         reply = costs.cdf(prize * (rate * gaps.high + (1 - rate) * gaps.low))
         if abs(reply - rate) < 1e-12:
             break

@@ -16,13 +16,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from kina_build.errors import InputError, Refusal
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 from kina_review.pay.ledger import Ledger, open_ledger
 from kina_review.records import Audit, Decision, Finding, LedgerEntry
-
-LEAST_SEED_LENGTH = 16
-"""Characters below which a seed could be guessed from its commitment."""
-
+from kina_review.rubric import LEAST_SEED_LENGTH
 
 COVERS_ALL = "all:"
 """Begin of a commitment that covers more than the seed."""

@@ -1,4 +1,4 @@
-"""Every sum of the ledger derived again from the files and the registered terms, with code of its own.
+"""Each sum and reason of the ledger derived again from files and registered terms, by code of its own.
 
 Nothing of the settlement is used here: who counts, who wins and what that pays is worked out a
 second time, in another way, from the same tables. Payments are walked line by line: each step must
@@ -17,21 +17,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from kina_review.pay.auditor_payments import walk_payments
+from kina_review.pay.auditor_reasons import Case, compare_reasons, derive_reasons
 from kina_review.records import Finding, Grade, LedgerEntry, Review
 from kina_review.rubric import ReviewRules, weighted
 
 PLACES = 2
 """Reviews that may compete for one item."""
-STEPS: Mapping[str, str] = {
-    "": "planned",
-    "planned": "in_flight cancelled confirmed failed returned refunded",
-    "in_flight": "confirmed failed unknown returned refunded",
-    "unknown": "confirmed failed returned refunded",
-    "confirmed": "returned refunded",
-    "failed": "confirmed",
-    "cancelled": "confirmed",
-}
-"""State of a payment to the states that may follow it."""
 
 Place = tuple[str, str]
 Key = tuple[str, str, str, str]
@@ -55,6 +47,8 @@ class Facts:
     grades: Mapping[tuple[str, str, str], Sequence[Grade]]
     findings: Mapping[Place, Finding]
     numbers: ReviewRules
+    begun: Mapping[str, datetime] = field(default_factory=dict)
+    """Item to the first review that counts of its first round: all its rounds go by the rule of then."""
 
 
 @dataclass
@@ -75,15 +69,23 @@ def audit(entries: Iterable[LedgerEntry], files: Files) -> list[str]:
     everything = list(entries)
     books = _sort(everything)
     facts = Facts(
-        _by_review(files.grades), {(one.item_id, one.round): one for one in files.findings}, files.numbers
+        _by_review(files.grades),
+        {(one.item_id, one.round): one for one in files.findings},
+        files.numbers,
+        _begun(files.reviews, books),
     )
     due: dict[Key, int] = {}
+    why: dict[Key, str] = {}
     faults: list[str] = []
     for place, rows in _by_place(files.reviews).items():
-        earned, fault = _derive(place, rows, facts, books)
+        earned, reasons, fault = _derive(place, rows, facts, books)
         due |= earned
+        why |= reasons
         faults += [fault] if fault else []
-    return [*faults, *_compare(due, books), *_refs(everything), *_walk_payments(everything)]
+    faults += _compare(due, books)
+    # where a sum is wrong, its reason is too
+    told = faults or compare_reasons(why, books.lines, due)
+    return [*told, *_refs(everything), *walk_payments(everything)]
 
 
 def _sort(entries: Iterable[LedgerEntry]) -> Books:
@@ -101,6 +103,17 @@ def _sort(entries: Iterable[LedgerEntry]) -> Books:
     return books
 
 
+def _begun(reviews: Iterable[Review], books: Books) -> dict[str, datetime]:
+    found: dict[str, tuple[tuple[int, str], datetime]] = {}
+    for (item_id, round_), rows in _by_place(reviews).items():
+        deadline = books.terms.get((item_id, round_), {}).get("deadline")
+        moments = [row.submitted_at for row in _counted(rows, deadline) if row.submitted_at is not None]
+        order = (len(round_), round_)
+        if moments and (item_id not in found or order < found[item_id][0]):
+            found[item_id] = (order, min(moments))
+    return {item_id: moment for item_id, (_, moment) in found.items()}
+
+
 def _by_place(reviews: Iterable[Review]) -> dict[Place, list[Review]]:
     found: dict[Place, list[Review]] = defaultdict(list)
     for review in reviews:
@@ -108,11 +121,17 @@ def _by_place(reviews: Iterable[Review]) -> dict[Place, list[Review]]:
     return dict(sorted(found.items()))
 
 
-def _derive(place: Place, rows: Sequence[Review], facts: Facts, books: Books) -> tuple[dict[Key, int], str]:
+def _derive(
+    place: Place, rows: Sequence[Review], facts: Facts, books: Books
+) -> tuple[dict[Key, int], dict[Key, str], str]:
     """Work out what the reviewers of one item earn; a sentence says why that cannot be done."""
     version = books.versions.get(place, "")
     if version not in books.rules:
-        return {}, f"item {place[0]!r}, round {place[1]!r}: nothing of it is posted under a registered rule"
+        return (
+            {},
+            {},
+            f"item {place[0]!r}, round {place[1]!r}: nothing of it is posted under a registered rule",
+        )
     rule, terms = books.rules[version], books.terms.get(place, {})
     counted = _counted(rows, terms.get("deadline"))
     earned = {(*place, row.reviewer_id, kind): 0 for row in rows for kind in ("base", "bonus", "penalty")}
@@ -126,7 +145,9 @@ def _derive(place: Place, rows: Sequence[Review], facts: Facts, books: Books) ->
         if finding and finding.flawed and finding.flaw not in {flaw.kind for flaw in review.flaws}:
             most = sum(earned[*place, review.reviewer_id, kind] for kind in ("base", "bonus"))
             earned[*place, review.reviewer_id, "penalty"] = -min(most, int(terms.get("penalty_minor", 0)))
-    return earned, _wrong_rule(place, version, counted, books.rules)
+    last = _moment(terms["deadline"]) if terms.get("deadline") else None
+    why = derive_reasons(place, Case(rows, counted, scores, finding, rule, last))
+    return earned, why, _wrong_rule(place, version, facts.begun.get(place[0]), books.rules)
 
 
 def _counted(rows: Sequence[Review], deadline: str | None) -> list[Review]:
@@ -191,13 +212,12 @@ def _prizes(
 
 
 def _wrong_rule(
-    place: Place, version: str, counted: Sequence[Review], rules: Mapping[str, Mapping[str, Any]]
+    place: Place, version: str, begun_at: datetime | None, rules: Mapping[str, Mapping[str, Any]]
 ) -> str:
-    moments = [review.submitted_at for review in counted if review.submitted_at is not None]
     begins = {name: rule["valid_from"] for name, rule in rules.items() if rule.get("valid_from")}
-    if not moments or version not in begins:
+    if begun_at is None or version not in begins:
         return ""
-    begun = {name: at for name, at in begins.items() if _moment(at) <= min(moments)}
+    begun = {name: at for name, at in begins.items() if _moment(at) <= begun_at}
     right = max(begun, key=lambda name: _moment(begun[name]), default=None)
     if right == version:
         return ""
@@ -232,47 +252,3 @@ def _refs(entries: Iterable[LedgerEntry]) -> list[str]:
         for entry in entries
         if entry.reviewer_id and seen.setdefault(entry.reviewer_id, entry.payee_ref) != entry.payee_ref
     ]
-
-
-@dataclass
-class _Transfer:
-    state: str = ""
-    amount: int = 0
-    out: int = 0
-
-
-def _walk_payments(entries: Iterable[LedgerEntry]) -> list[str]:
-    faults: list[str] = []
-    owed: dict[str, int] = defaultdict(int)
-    known: dict[str, _Transfer] = defaultdict(_Transfer)
-    for entry in entries:
-        if entry.kind == "payment":
-            faults += _step(entry, known[entry.payment_id], owed[entry.payee_ref])
-        owed[entry.payee_ref] += entry.amount_minor
-    return faults
-
-
-def _step(entry: LedgerEntry, transfer: _Transfer, owed: int) -> list[str]:
-    """Hold one step of a payment against the steps before it, and take it."""
-    state, _, text = entry.reason.partition(" ")
-    told = json.loads(text) if text else {}
-    here = f"line {entry.seq}: payment {entry.payment_id}"
-    faults = []
-    persons = {told.get("by", "").casefold(), told.get("approved_by", "").casefold()} - {""}
-    adjusted = "approved_by" in told
-    if adjusted and len(persons) != PLACES:
-        faults.append(f"{here} is adjusted without a second person")
-    if not adjusted and state not in STEPS.get(transfer.state, "").split():
-        faults.append(f"{here} goes from {transfer.state or 'nothing'} to {state}")
-    out = transfer.out - entry.amount_minor
-    if state == "planned":
-        transfer.amount = -entry.amount_minor
-        if not 0 < transfer.amount <= owed:
-            faults.append(f"{here} plans {transfer.amount} minor units where {owed} were owed")
-    elif not adjusted:
-        gone = state in ("failed", "cancelled", "returned", "refunded")
-        wanted = 0 if gone else transfer.amount if state == "confirmed" else transfer.out
-        if out != wanted:
-            faults.append(f"{here} is {state} with {out} minor units out, not {wanted}")
-    transfer.state, transfer.out = state, out
-    return faults

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BeforeValidator, ValidationError
 
 from kina_build.errors import InputError, UsageError
-from kina_build.jsonl import describe, read_text
+from kina_build.rows.jsonl import describe, read_text
 from kina_review.records import Record
 
 Options = TypeVar("Options")

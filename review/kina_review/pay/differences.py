@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kina_build.errors import Refusal
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 from kina_review.pay.ledger import Holding, PayKey
 from kina_review.records import Award, EntryKind, LedgerEntry
 from kina_review.tournament.screening import EARNS_NOTHING

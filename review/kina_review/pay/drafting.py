@@ -10,15 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kina_build.errors import Refusal
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 from kina_review.money import MOST_SUM_MINOR, format_amount
 from kina_review.pay.differences import differences, rule_lines, targets
 from kina_review.pay.ledger import Holding, Ledger, PayKey
 from kina_review.pay.payees import PayeeBook
 from kina_review.pay.plans import FREED, HELD, HoldKey, hold_line, open_holds
 from kina_review.records import LedgerEntry
+from kina_review.tournament.decisions import round_order
 from kina_review.tournament.evidence import Change, Evidence, Place, compare, evidence_line, read_evidence
-from kina_review.tournament.screening import Owner, check_owners, check_spelling
+from kina_review.tournament.screening import EARNS_NOTHING, Owner, check_owners, check_spelling
 from kina_review.tournament.settlement import Settlement
 
 
@@ -62,7 +63,9 @@ def draft(ledger: Ledger | None, settlement: Settlement, book: PayeeBook, allowe
     known = read_evidence(ledger.entries("evidence")) if ledger else {}
     _check_names(held, known, settlement)
     refs = _refs(held, settlement, book)
-    lines = differences(targets(settlement.awards, refs), held)
+    due = targets(settlement.awards, refs)
+    _check_rounds(due, held)
+    lines = differences(due, held)
     _check_sums(held, lines)
     moved = {_at(line) for line in lines}
     lowered = {_at(line) for line in lines if line.amount_minor < 0}
@@ -167,6 +170,24 @@ def _owners(evidence: Mapping[Place, Evidence]) -> Iterator[tuple[str, Owner]]:
     for place, one in evidence.items():
         for who, rows in one.reviews.items():
             yield from ((row.review_id, (*place, who)) for row in rows if row.review_id)
+
+
+def _check_rounds(due: Mapping[PayKey, Holding], held: Mapping[PayKey, Holding]) -> None:
+    """Refuse to pay a later round of an item by another rule than its first."""
+    first: dict[str, tuple[tuple[int, str, str], str]] = {}
+    for (item_id, round_, _, _), holding in held.items():
+        if holding.reason not in EARNS_NOTHING:
+            first[item_id] = min(
+                first.get(item_id, (round_order(round_), holding.rule)), (round_order(round_), holding.rule)
+            )
+    for (item_id, round_, _, _), holding in due.items():
+        known, rule = first.get(item_id, (round_order(round_), holding.rule))
+        if known < round_order(round_) and rule != holding.rule and holding.reason not in EARNS_NOTHING:
+            raise Refusal(
+                f"item {item_id!r}, round {round_!r} would be paid under rule {holding.rule}, and its first "
+                f"round was under {rule}",
+                hint="give the reviews of all its rounds together: then the first round's rule holds",
+            )
 
 
 def _check_sums(held: Mapping[PayKey, Holding], lines: Sequence[LedgerEntry]) -> None:

@@ -71,7 +71,12 @@ class ReconcileOptions:
         None, help="Batch of payments, such as b0001; the one under way, if there is one, when not given."
     )
     provider_list: Path = option(
-        help="The provider's list of this batch: payee_id, amount, status.", role=Role.input
+        help="The provider's list of this batch: JSON of Prolific, MTurk, PayPal or Wise as their API gives "
+        "it, or a table of payee_id, amount, status.",
+        role=Role.input,
+    )
+    column: tuple[str, ...] = option(
+        (), help="THEIRS=OURS: what a column of the list is called there; repeatable."
     )
     payees: tuple[Path, ...] = payees()
     complete: bool = option(False, "--complete", help="The list is final: what is not on it was not paid.")

@@ -17,9 +17,9 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from kina_build.claims import open_part, sweep
 from kina_build.errors import InputError, Refusal
-from kina_build.jsonl import canonical, dump_document, read_document, writing
+from kina_build.rows.jsonl import canonical, dump_document, read_document, writing
+from kina_build.rows.outputs import open_part, sweep
 from kina_review.records import Id, Payment, Record
 
 REF_HEX_DIGITS = 32

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.errors import InputError, Refusal
-from kina_build.jsonl import canonical, read_document, write_text
 from kina_build.manifest import Manifest, sidecar
-from kina_build.tables import read_typed
+from kina_build.rows.jsonl import canonical, read_document, write_text
+from kina_build.rows.tables import read_typed
 from kina_review.instants import read_moment
 from kina_review.money import format_amount, parse_pay
 from kina_review.pay.batch import need

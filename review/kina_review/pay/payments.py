@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from kina_build.errors import InputError, Refusal
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 from kina_review.pay.ledger import Ledger
 from kina_review.records import LedgerEntry, Payment, PaymentState, Step
 

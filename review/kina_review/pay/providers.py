@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from kina_build.errors import Refusal
-from kina_build.tables import NEUTRALISED, neutral
+from kina_build.rows.tables import NEUTRALISED, neutral
 from kina_review.money import format_amount
 
 Provider = Literal["prolific", "mturk", "csv"]

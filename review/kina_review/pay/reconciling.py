@@ -10,60 +10,20 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
-
-from pydantic import BeforeValidator
+from typing import Any
 
 from kina_build.errors import Refusal
 from kina_build.rows.source import open_source
-from kina_build.tables import read_typed
+from kina_build.rows.tables import read_typed
 from kina_review.money import format_amount, parse_amount
 from kina_review.pay.ledger import open_ledger
 from kina_review.pay.payees import Account, book_path, check_book, other_names, payment_accounts, read_book
 from kina_review.pay.payments import NEXT, UNDER_WAY, batch_payments, move, paid_out, read_payments
-from kina_review.pay.providers import match_ids
-from kina_review.records import Id, Payment, PaymentState, Record, Step
-from kina_review.words import read_word
-
-Paid = Literal["paid", "failed", "pending", "returned", "refunded"]
-PAID_ALIASES: Mapping[str, Paid] = {
-    "approved": "paid",
-    "complete": "paid",
-    "completed": "paid",
-    "confirmed": "paid",
-    "succeeded": "paid",
-    "success": "paid",
-    "sent": "paid",
-    "rejected": "failed",
-    "cancelled": "failed",
-    "canceled": "failed",
-    "error": "failed",
-    "processing": "pending",
-    "in_flight": "pending",
-    "bounced": "returned",
-    "reversed": "returned",
-    "charged_back": "refunded",
-}
-
-
-class ProviderRow(Record):
-    """One line of the provider's list of a batch."""
-
-    payee_id: Id
-    amount: Decimal
-    """In major units."""
-    status: Annotated[Paid, BeforeValidator(lambda word: read_word(word, get_args(Paid), PAID_ALIASES))] = (
-        "paid"
-    )
-    payment_id: str = ""
-    """Ours, where the list repeats it."""
-    transaction_id: str = ""
-    """The provider's own."""
-    currency: str = ""
-    fee: Decimal | None = None
-    completed_at: str = ""
+from kina_review.pay.provider_lists import ProviderRow, read_provider_list
+from kina_review.pay.providers import CURRENCIES, match_ids
+from kina_review.records import Payment, PaymentState, Step
 
 
 @dataclass(frozen=True)
@@ -88,6 +48,8 @@ class Proof:
     booked: Mapping[str, str] = field(default_factory=dict)
     """The provider's transaction ids that the ledger knows, to their payments."""
     list_sha256: str = ""
+    assignments: Mapping[str, str] = field(default_factory=dict)
+    """MTurk only: account to the assignment that its bonus was to be paid on."""
 
 
 def reconcile(
@@ -142,6 +104,13 @@ def _misfit(row: ProviderRow, payment: Payment, account: str, proof: Proof) -> s
     other = proof.booked.get(row.transaction_id, payment.payment_id) if row.transaction_id else ""
     if other and other != payment.payment_id:
         return f"{account!r}: transaction {row.transaction_id} is booked for payment {other} already"
+    wanted = proof.assignments.get(account, "")
+    if row.assignment_id and wanted and row.assignment_id != wanted:
+        return f"{account!r} was paid on assignment {row.assignment_id}, and the batch has {wanted}"
+    return _other_amount(row, payment, account, proof)
+
+
+def _other_amount(row: ProviderRow, payment: Payment, account: str, proof: Proof) -> str:
     if row.status in ("failed", "pending"):
         return ""
     listed, ours = parse_amount(row.amount, proof.currency), _expected(payment)
@@ -209,6 +178,7 @@ def reconcile_list(
     provider_list: Path,
     payees: Sequence[Path] = (),
     *,
+    columns: Mapping[str, str] | None = None,
     complete: bool = False,
     dry_run: bool = False,
 ) -> dict[str, Any]:
@@ -219,6 +189,7 @@ def reconcile_list(
         batch: the batch's name; None is the only one under way.
         provider_list: the provider's list of this batch.
         payees: lists of other accounts of the payees.
+        columns: what a column of the list is called there, to what it is called here.
         complete: what is not on the list was not paid.
         dry_run: book nothing.
 
@@ -226,7 +197,7 @@ def reconcile_list(
         InputError: an unreadable file.
         Refusal: no such batch, several under way, or a ledger that was changed.
     """
-    rows = read_typed(provider_list, ProviderRow)
+    listed_there = read_provider_list(provider_list, columns)
     with open_ledger(ledger) as money:
         book = read_book(book_path(ledger))
         check_book(book, money.key_check)
@@ -235,13 +206,18 @@ def reconcile_list(
         listed = read_typed(payees, Account) if payees else []
         accounts = payment_accounts(book, payments, listed)
         names = other_names(book, accounts, listed)
+        _check_provider(payments, listed_there.provider)
+        booked = {key: one.payment_id for one in past.values() for key in one.transactions}
+        own = {payment.payment_id for payment in payments}
         rows = [
-            row.model_copy(update={"payee_id": names.get(row.payee_id.strip(), row.payee_id)}) for row in rows
+            row.model_copy(update={"payee_id": names.get(row.payee_id.strip(), row.payee_id)})
+            for row in listed_there.news(booked, own, _planned_at(payments))
         ]
         proof = Proof(
             money.currency,
             complete=complete,
-            booked={key: one.payment_id for one in past.values() for key in one.transactions},
+            booked=booked,
+            assignments={one.account: one.assignment_id for one in accounts.values()},
             list_sha256=hashlib.sha256(open_source(provider_list).data).hexdigest(),
         )
         result = reconcile(payments, {ref: one.account for ref, one in accounts.items()}, rows, proof)
@@ -265,3 +241,19 @@ def _under_way(past: Mapping[str, Payment]) -> str:
         told = f"batches {', '.join(found)} are under way" if found else "no batch is under way"
         raise Refusal(f"{told}: which one is the list of?", hint="name it with --batch")
     return found[0]
+
+
+def _check_provider(payments: Sequence[Payment], provider: str) -> None:
+    """Refuse a list of another provider than the batch was planned for."""
+    planned = {payment.planned.provider for payment in payments} & CURRENCIES.keys()
+    if provider and planned - {provider}:
+        raise Refusal(
+            f"batch {payments[0].batch} was planned for {', '.join(sorted(planned))}, and this is a list of "
+            f"{provider}",
+            hint="give the list of the provider that the batch's file was sent to",
+        )
+
+
+def _planned_at(payments: Sequence[Payment]) -> datetime | None:
+    moments = [payment.planned.at for payment in payments if payment.planned.at]
+    return datetime.fromisoformat(min(moments)) if moments else None

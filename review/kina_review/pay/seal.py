@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kina_build.claims import sweep
 from kina_build.errors import InputError, Refusal
-from kina_build.jsonl import read_text, writing
+from kina_build.rows.jsonl import read_text, writing
+from kina_build.rows.outputs import sweep
 
 KEY = re.compile(r"[0-9a-f]{64}\n?")
 WIDTH = 20

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.errors import UsageError
-from kina_build.jsonl import read_document, write_records
-from kina_build.tables import write_csv
+from kina_build.rows.jsonl import read_document, write_records
+from kina_build.rows.tables import write_csv
 from kina_review import intake
 from kina_review.instants import read_moment
 from kina_review.money import format_amount, parse_pay

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kina_build.claims import make_folder
 from kina_build.errors import Refusal
 from kina_build.escapes import in_markdown
-from kina_build.jsonl import write_text
+from kina_build.rows.jsonl import write_text
+from kina_build.rows.outputs import make_folder
 from kina_review.money import format_amount
 from kina_review.pay.ledger import open_ledger
 from kina_review.pay.payments import read_step

@@ -22,8 +22,11 @@ FLAW_OPINION: Mapping[str, Verdict] = {"minor": "accept", "major": "revise", "cr
 def form_opinion(review: Review, rules: ReviewRules = ReviewRules()) -> Verdict | None:
     """Return the strictest of what a review's verdict, ratings and flaws say; None if it has none.
 
-    A rating of 0 on any criterion rejects, whatever the others say.
+    A rating of 0 on any criterion rejects, whatever the others say. Who escalates leaves the item to
+    somebody else, whatever their ratings say.
     """
+    if review.verdict == "escalate":
+        return "escalate"
     opinions: list[Verdict] = [FLAW_OPINION[flaw.severity] for flaw in review.flaws]
     if review.verdict:
         opinions.append(review.verdict)
@@ -68,7 +71,7 @@ def decide_items(
     found = {finding.item_id: finding for finding in findings}
     last: dict[str, tuple[str, str]] = {}
     for item_id, round_ in counted:
-        if item_id not in last or _round_order(last[item_id][1]) < _round_order(round_):
+        if item_id not in last or round_order(last[item_id][1]) < round_order(round_):
             last[item_id] = (item_id, round_)
     return [
         decide_item(item_id, counted[place], found.get(item_id), rules)
@@ -119,6 +122,8 @@ def _rate(score: Fraction, rules: ReviewRules) -> Verdict:
 def _combine(opinions: list[Verdict]) -> tuple[str, str]:
     if len(opinions) < REVIEWS_PER_ITEM:
         return "escalate", f"{len(opinions)} of {REVIEWS_PER_ITEM} opinions"
+    if "escalate" in opinions:
+        return "escalate", "a reviewer escalates"
     if len(set(opinions)) == 1:
         return opinions[0], "reviewers agree"
     if "accept" in opinions and "reject" in opinions:
@@ -126,6 +131,7 @@ def _combine(opinions: list[Verdict]) -> tuple[str, str]:
     return "revise", "reviewers differ by one step"
 
 
-def _round_order(round_: str) -> tuple[int, str, str]:
+def round_order(round_: str) -> tuple[int, str, str]:
+    """Return what rounds are sorted by: 2 comes before 10."""
     digits = "".join(str(unicodedata.decimal(sign)) for sign in round_ if sign.isdecimal()).lstrip("0")
     return len(digits), digits, round_  # int() refuses thousands of digits

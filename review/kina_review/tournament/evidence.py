@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from kina_build.jsonl import canonical
+from kina_build.rows.jsonl import canonical
 from kina_review.records import Finding, Grade, LedgerEntry, Record, Review
 
 OWN = "review"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from kina_build.errors import InputError, Refusal
-from kina_build.tables import read_typed
+from kina_build.rows.tables import read_typed
 from kina_review.money import parse_pay
 from kina_review.records import Id, Instant, PayRule, Record
 from kina_review.rubric import ReviewRules, Tie

@@ -22,9 +22,9 @@ from kina_review.records import (
     SetAside,
 )
 from kina_review.rubric import REVIEWS_PER_ITEM, ReviewRules
-from kina_review.tournament.contest import Outcome, compare_audited, print_score
+from kina_review.tournament.contest import Outcome, average_grades, compare_audited, print_score, score_of
+from kina_review.tournament.decisions import round_order
 from kina_review.tournament.evidence import Evidence, gather
-from kina_review.tournament.grading import average_grades, score_of
 from kina_review.tournament.payrules import check_rules, rule_at
 from kina_review.tournament.screening import Desk, check_reviews, screen
 
@@ -115,8 +115,11 @@ def settle(
     desks = screen(reviews, terms.deadline_at)
     awards: list[Award] = []
     contests: list[Contest] = []
+    begun = _first_rounds(desks)
     for place, desk in desks.items():
-        rule = rule_at(terms.rules, _first_moment(desk)) if desk.reviews else terms.rules[0]
+        # what is reviewed anew is reviewed under the bar and pay of its first round
+        first = begun.get(place[0], desk)
+        rule = rule_at(terms.rules, _first_moment(first)) if first.reviews else terms.rules[0]
         scores = {review.reviewer_id: score_of(review, graded, numbers) for review in desk.reviews}
         status, outcome = _hold(place, scores, found.get(place), rule, terms)
         contest = Contest(
@@ -203,6 +206,15 @@ def _is_liable(review: Review, finding: Finding | None) -> bool:
 def _first_moment(desk: Desk) -> datetime | None:
     times = [review.submitted_at for review in desk.reviews]
     return None if None in times else min(time for time in times if time is not None)
+
+
+def _first_rounds(desks: Mapping[tuple[str, str], Desk]) -> dict[str, Desk]:
+    """Return what lay on the desk in each item's first round that has a review."""
+    first: dict[str, tuple[str, Desk]] = {}
+    for (item_id, round_), desk in desks.items():
+        if desk.reviews and (item_id not in first or round_order(round_) < round_order(first[item_id][0])):
+            first[item_id] = (round_, desk)
+    return {item_id: desk for item_id, (_, desk) in first.items()}
 
 
 def _by_place(findings: Sequence[Finding], reviews: Sequence[Review]) -> dict[tuple[str, str], Finding]:

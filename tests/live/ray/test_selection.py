@@ -15,7 +15,7 @@ import pytest
 
 from kina_build.config import EngineRules
 from kina_build.engine import open_engine
-from kina_build.jsonl import dump_document
+from kina_build.rows.jsonl import dump_document
 from kina_build.selection.domains import select
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.solver.shards import Pursuit, Shards

@@ -1,0 +1,136 @@
+"""What `kina contamination` does, and its library function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kina_build.config import DedupRules, EncodeEngine, EngineRules
+from kina_build.dedup.contamination.corpora import name_corpora, of_items, open_corpus, read_questions
+from kina_build.dedup.contamination.find import find_in_corpora
+from kina_build.dedup.options import ContaminationOptions
+from kina_build.dedup.records import Contamination
+from kina_build.dedup.run import Items, Say, cache_of, encoder_of
+from kina_build.dedup.search.place import spare_bytes
+from kina_build.encode import loading
+from kina_build.encode.encoders import Encoder, packages_of, working_bytes
+from kina_build.encode.kept import Reuse
+from kina_build.items.model import Item
+from kina_build.progress import Bars, Progress, no_bars, silent, unsaid
+
+BYTES_A_SECOND = 20e6
+"""Text looked through in a second of one core (measured: 28 MB of source code)."""
+
+TOLD_BYTES = 100e6
+"""Size from which it is said beforehand how long it takes."""
+
+
+@dataclass(frozen=True)
+class ContaminationRun:
+    """What a run found, and what ran."""
+
+    result: Contamination
+    items: int
+    packages: tuple[str, ...]
+    reuse: Reuse
+
+
+def find_contamination(
+    pool: Items,
+    against: Mapping[str, Iterable[Item]] | Sequence[Path | str],
+    *,
+    encoder: Encoder | str | None = None,
+    near: bool = True,
+    rules: DedupRules = DedupRules(),
+    cache: Path | None = None,
+    on_progress: Progress = silent,
+) -> Contamination:
+    """Find items of a pool that stand in other corpora.
+
+    Args:
+        pool: items, or a file of questions or a release folder.
+        against: files or folders of any form, or items by the name of their corpus.
+        encoder: where vectors come from, or its name; None takes `rules.encoder`.
+        near: whether near copies are looked for too, or what stands there letter for letter only.
+        rules: threshold (a cosine) and limits.
+        cache: file of kept vectors; None keeps nothing.
+        on_progress: told (texts encoded, texts to encode), corpus by corpus.
+
+    Raises:
+        InputError: an id of the pool stands twice, a file cannot be read, or a corpus holds no text.
+        Refusal: the encoder does not know the script of a side.
+    """
+    items = read_questions(Path(pool)) if isinstance(pool, str | Path) else list(pool)
+    if isinstance(against, Mapping):
+        corpora = {name: of_items(texts) for name, texts in against.items()}
+    else:
+        paths = name_corpora([Path(path) for path in against])
+        corpora = {name: open_corpus(path) for name, path in paths.items()}
+    loaded = encoder_of(encoder, rules) if near else None
+    return find_in_corpora(items, corpora, loaded, rules, cache=cache, on_progress=on_progress)
+
+
+def run_contamination(
+    options: ContaminationOptions,
+    rules: DedupRules,
+    engine: EngineRules,
+    reuse: Reuse,
+    *,
+    encoding: EncodeEngine = "auto",
+    bars: Bars = no_bars,
+    say: Say = unsaid,
+    warn: Say = unsaid,
+) -> ContaminationRun:
+    """Do what `kina contamination` does: read the files, look through the corpora, and write the result.
+
+    Args:
+        options: its files; those that override settings are in `rules` already.
+        rules: the resolved settings.
+        engine: memory that the corpora's questions may take.
+        reuse: whether kept vectors may be used, and the count of those that were.
+        encoding: what runs the packaged encoder.
+        bars: opens a progress bar.
+        say: told what a user may like to know.
+        warn: told what a user must know.
+
+    Raises:
+        InputError, RowErrors: a file cannot be read, or a corpus holds no text.
+        Refusal: the encoder does not know the script of a side.
+    """
+    items = read_questions(options.pool)
+    encoder = loading.load_encoder(rules.encoder, rules, encoding) if not options.no_near else None
+    room = spare_bytes(engine) - working_bytes(encoder)
+    corpora = {name: open_corpus(path, room) for name, path in name_corpora(options.against).items()}
+    size = sum(corpus.size for corpus in corpora.values())
+    if size > TOLD_BYTES:
+        say(f"{size / 1e6:,.0f} MB to look through, about {size / BYTES_A_SECOND:,.0f} s of one core")
+    with bars("encoding") as progress, bars("looking through") as looking:
+        result = find_in_corpora(
+            items,
+            corpora,
+            encoder,
+            rules,
+            cache=cache_of(options),
+            on_progress=progress,
+            on_bytes=looking,
+            reuse=reuse,
+        )
+    for line in [*_unread(result, near=not options.no_near), *reuse.notes]:
+        warn(line)
+    result.write(options.output)
+    vast = max(result.corpora.values(), default=0) > rules.ivf_above
+    packages = ["numpy", *packages_of(encoder), *(["faiss-cpu"] if vast and encoder else [])]
+    return ContaminationRun(result, len(items), tuple(packages), reuse)
+
+
+def _unread(result: Contamination, *, near: bool) -> list[str]:
+    """Say what of the corpora was not compared, or by letters only."""
+    near_too = ", and near copies not looked for" if near else ""
+    return [
+        f"{name}: {count} rows or files hold no text and are not compared"
+        for name, count in result.unread.items()
+    ] + [
+        f"{name}: no questions, or too many for memory; looked through letter by letter only{near_too}"
+        for name in result.as_text
+    ]

@@ -1,0 +1,5 @@
+"""The room of the workbench: the report's pages served on this machine, with search and decisions."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,1 @@
+"""Mending: patches of items, and the repairs that propose them without judgment."""

@@ -1,0 +1,352 @@
+"""Two models, or two conditions of one, on the same items: what differs, and what these items can show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kina_build.config import RankingRules
+from kina_build.errors import InputError, UsageError
+from kina_build.ranking import itemfiles, sources
+from kina_build.ranking.board import Board, build_board
+from kina_build.ranking.intervals import two_sided_z
+from kina_build.ranking.leaderboard import Row, figure, p_figure
+from kina_build.ranking.options import CompareOptions
+from kina_build.ranking.pairs import detectable_difference, mcnemar_exact, mcnemar_mid_p, paired_z
+from kina_build.ranking.ranks import paired_standard_errors
+from kina_build.ranking.sources import ScoreTable
+from kina_build.rows.jsonl import write_records
+from kina_build.scoring.responses import read_responses
+
+LENGTH_GROUPS = 4
+"""Groups of items by the length of their replies: quarters."""
+
+
+class Gap(Row):
+    """The difference on some of the items."""
+
+    name: str
+    n: int
+    first: float
+    second: float
+    difference: float
+    low: float | None
+    """Bounds of the difference for this group alone; None of a single item."""
+    high: float | None
+
+
+class Change(Row):
+    """What both score on one item."""
+
+    item_id: str
+    discipline: str
+    first: float
+    second: float
+
+
+class Comparison(Row):
+    """Two rows of scores, item by item."""
+
+    first: str
+    second: str
+    items: int
+    clusters: int | None
+    """What counts as independent, where items share a passage or cluster."""
+    accuracy_first: float
+    accuracy_second: float
+    coverage_first: float
+    coverage_second: float
+    """Shares of what was asked for which there is a score."""
+    missing: str | None
+    difference: float
+    """Accuracy of the first less that of the second."""
+    low: float
+    high: float
+    level: float
+    difference_worst: float | None = None
+    """The difference had the first been wrong, and the second right, wherever a score is missing."""
+    difference_best: float | None = None
+    test: str
+    """mcnemar (mid-p), or paired-z where scores are no 0 or 1, or items hang together."""
+    p: float
+    p_exact: float | None = None
+    only_first: int | None = None
+    only_second: int | None = None
+    needed: float
+    """Least difference that these items show with 80 % power."""
+    items_needed: int | None
+    """Items of this kind that would show the difference seen with 80 % power; None of no difference."""
+    disciplines: tuple[Gap, ...] = ()
+    lengths: tuple[Gap, ...] = ()
+    """Quarters of the items by the mean length of both replies, the shortest first."""
+    gained: int
+    """Items on which the first scores more."""
+    lost: int
+    changes: tuple[Change, ...]
+    """Items on which they differ, the greatest differences first."""
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Return the document that `kina compare --json` prints."""
+        return self.model_dump(mode="json")
+
+    def write(self, path: Path) -> None:
+        """Write the items on which the two differ."""
+        write_records(path, self.changes)
+
+    def __str__(self) -> str:
+        """Say what was seen and what was needed."""
+        return (
+            f"{self.first} less {self.second}: {100 * self.difference:+.1f} points "
+            f"({100 * self.low:+.1f} to {100 * self.high:+.1f}); {100 * self.needed:.1f} points needed"
+        )
+
+
+@dataclass(frozen=True)
+class Two:
+    """The board of two rows, and which is first."""
+
+    board: Board
+    first: int
+    second: int
+
+    @property
+    def gaps(self) -> Any:
+        """Return the differences by item."""
+        return self.board.scores[self.first] - self.board.scores[self.second]
+
+
+def compare_files(options: CompareOptions, rules: RankingRules = RankingRules()) -> Comparison:
+    """Compare the two models, or files of one model each, that the options name.
+
+    Raises:
+        UsageError: the same model twice.
+        InputError, RowErrors: files that cannot be read, a model that has no scores, gaps that nothing
+            was said about.
+    """
+    table, names = _read(options)
+    if options.clusters is not None:
+        clusters: Mapping[str, str] = itemfiles.read_clusters(options.clusters)
+    else:
+        clusters = table.passages if options.passages else {}
+    board = build_board(
+        table.models,
+        table.item_ids,
+        table.scores,
+        table.disciplines,
+        clusters=clusters,
+        only=itemfiles.read_item_ids(options.only) if options.only else None,
+        known=table.known,
+        missing=options.missing,
+    )
+    if board.not_ranked:
+        one = board.not_ranked[0]
+        raise InputError(
+            f"{one.model}: {one.reason}", hint="say what becomes of gaps: --missing wrong|common|bounds"
+        )
+    lengths = dict(table.lengths) | _lengths(options.responses)
+    two = Two(board, board.models.index(names[0]), board.models.index(names[1]))
+    return compare_two(two, rules, options.missing, lengths)
+
+
+def _read(options: CompareOptions) -> tuple[ScoreTable, tuple[str, str]]:
+    if options.scores is not None:
+        table = sources.read_scores(options.scores)
+        names = options.first, options.second
+        if names[0] == names[1]:
+            raise UsageError(f"{names[0]} against itself", hint="name two models of --scores")
+        unknown = [name for name in names if name not in table.models]
+        if unknown:
+            raise InputError(
+                f"{options.scores}: no model {unknown[0]!r}", hint=f"it has {', '.join(table.models)}"
+            )
+        rows = [table.models.index(name) for name in names]
+        known = None if table.known is None else table.known[rows]
+        return replace(table, models=names, scores=table.scores[rows], known=known), names
+    paths = Path(options.first), Path(options.second)
+    tables = [sources.read_scores(path) for path in paths]
+    for path, one in zip(paths, tables, strict=True):
+        if len(one.models) != 1:
+            raise InputError(
+                f"{path}: scores of {len(one.models)} models",
+                hint=f"name two of them: kina compare {one.models[0]} {one.models[1]} --scores {path}",
+            )
+    names = tables[0].models[0], tables[1].models[0]
+    if names[0] == names[1]:  # two conditions of one model
+        names = paths[0].stem, paths[1].stem
+    if names[0] == names[1]:
+        names = str(paths[0]), str(paths[1])
+    return _join(tables, names), names
+
+
+def _join(tables: Sequence[ScoreTable], names: tuple[str, str]) -> ScoreTable:
+    """Put two tables of one model each over each other; an item that one lacks is a gap."""
+    disciplines: dict[str, str] = {}
+    for one in tables:
+        disciplines |= dict(zip(one.item_ids, one.disciplines, strict=True))
+    ids = list(disciplines)
+    scores = np.full((2, len(ids)), np.nan)
+    known = np.zeros((2, len(ids)))
+    place = {item_id: column for column, item_id in enumerate(ids)}
+    lengths: dict[tuple[str, str], float] = {}
+    for row, one in enumerate(tables):
+        columns = [place[item_id] for item_id in one.item_ids]
+        scores[row, columns] = one.scores[0]
+        known[row, columns] = ~np.isnan(one.scores[0]) if one.known is None else one.known[0]
+        lengths |= {(names[row], item_id): length for (_, item_id), length in one.lengths.items()}
+    passages = {item_id: name for one in tables for item_id, name in one.passages.items()}
+    values = tuple(disciplines.values())
+    return ScoreTable(names, tuple(ids), scores, values, known=known, passages=passages, lengths=lengths)
+
+
+def _lengths(paths: Iterable[Path]) -> dict[tuple[str, str], float]:
+    """Return the mean length of the replies of each model to each item."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for path in paths:
+        for one in read_responses(path).responses:
+            if one.answered:
+                found.setdefault((one.model, one.item_id), []).append(len(one.response or ""))
+    return {key: sum(lengths) / len(lengths) for key, lengths in found.items()}
+
+
+def compare_two(
+    two: Two,
+    rules: RankingRules = RankingRules(),
+    missing: str | None = None,
+    lengths: Mapping[tuple[str, str], float] | None = None,
+) -> Comparison:
+    """Compare two rows of a board.
+
+    Args:
+        two: the board of both.
+        rules: level and power.
+        missing: what became of missing scores.
+        lengths: of the replies, by model and item.
+    """
+    board, n = two.board, len(two.board.item_ids)
+    difference = float(board.accuracy[two.first] - board.accuracy[two.second])
+    se = float(paired_standard_errors(board)[two.first, two.second])
+    reach = two_sided_z(rules.level) * se
+    needed = _needed(two, difference, se, rules.power_factor)
+    cover = board.coverage or (1.0, 1.0)
+    seen = abs(difference) > 0
+    return Comparison(
+        first=board.models[two.first],
+        second=board.models[two.second],
+        items=n,
+        clusters=len(set(board.clusters)) if board.clustered else None,
+        accuracy_first=figure(board.accuracy[two.first]),
+        accuracy_second=figure(board.accuracy[two.second]),
+        coverage_first=figure(cover[two.first]),
+        coverage_second=figure(cover[two.second]),
+        missing=missing,
+        difference=figure(difference),
+        low=figure(difference - reach),
+        high=figure(difference + reach),
+        level=rules.level,
+        **_cases(two),
+        **_test(two, difference, se),
+        needed=figure(needed),
+        items_needed=math.ceil(n * (needed / difference) ** 2) if seen else None,
+        disciplines=_by_discipline(two, rules.level),
+        lengths=_by_length(two, lengths or {}, rules.level),
+        gained=int((two.gaps > 0).sum()),
+        lost=int((two.gaps < 0).sum()),
+        changes=_changes(two),
+    )
+
+
+def _needed(two: Two, difference: float, se: float, factor: float) -> float:
+    squared = float((two.gaps**2).mean())
+    if not two.board.clustered:
+        return detectable_difference(squared, difference, len(two.board.item_ids), factor)
+    units = len(set(two.board.clusters))
+    return max(factor * se, detectable_difference(0.0, 0.0, units, factor))
+
+
+def _cases(two: Two) -> dict[str, float]:
+    board = two.board
+    if not board.best:
+        return {}
+    worst = float(board.accuracy[two.first]) - board.best[two.second]
+    return {
+        "difference_worst": figure(worst),
+        "difference_best": figure(board.best[two.first] - float(board.accuracy[two.second])),
+    }
+
+
+def _test(two: Two, difference: float, se: float) -> dict[str, Any]:
+    if not two.board.binary or two.board.clustered:
+        return {"test": "paired-z", "p": p_figure(paired_z(difference, se))}
+    ahead, behind = int((two.gaps > 0).sum()), int((two.gaps < 0).sum())
+    return {
+        "test": "mcnemar",
+        "only_first": ahead,
+        "only_second": behind,
+        "p": p_figure(mcnemar_mid_p(ahead, behind)),
+        "p_exact": p_figure(mcnemar_exact(ahead, behind)),
+    }
+
+
+def _by_discipline(two: Two, level: float) -> tuple[Gap, ...]:
+    names = sorted(set(two.board.disciplines) - {""})
+    return tuple(
+        _gap(two, name, [c for c, own in enumerate(two.board.disciplines) if own == name], level)
+        for name in names
+    )
+
+
+def _by_length(two: Two, lengths: Mapping[tuple[str, str], float], level: float) -> tuple[Gap, ...]:
+    """Cut the items into quarters by the mean length of both replies; none unless all are known."""
+    models = two.board.models
+    if not lengths or any((model, one) not in lengths for model in models for one in two.board.item_ids):
+        return ()
+    means = np.array([sum(lengths[model, one] for model in models) / 2 for one in two.board.item_ids])
+    groups = np.array_split(np.argsort(means, kind="stable"), LENGTH_GROUPS)
+    return tuple(
+        _gap(two, f"{means[group].min():.0f} to {means[group].max():.0f} characters", group.tolist(), level)
+        for group in groups
+        if len(group)
+    )
+
+
+def _gap(two: Two, name: str, columns: Sequence[int], level: float) -> Gap:
+    board = two.board
+    part = replace(
+        board,
+        item_ids=tuple(board.item_ids[c] for c in columns),
+        scores=np.ascontiguousarray(board.scores[:, columns]),
+        disciplines=tuple(board.disciplines[c] for c in columns),
+        clusters=tuple(board.clusters[c] for c in columns),
+    )
+    first, second = float(part.accuracy[two.first]), float(part.accuracy[two.second])
+    single = len(set(part.clusters)) < 2
+    reach = 0.0 if single else two_sided_z(level) * float(paired_standard_errors(part)[two.first, two.second])
+    return Gap(
+        name=name,
+        n=len(columns),
+        first=figure(first),
+        second=figure(second),
+        difference=figure(first - second),
+        low=None if single else figure(first - second - reach),
+        high=None if single else figure(first - second + reach),
+    )
+
+
+def _changes(two: Two) -> tuple[Change, ...]:
+    board, gaps = two.board, two.gaps
+    order = sorted(np.flatnonzero(gaps), key=lambda c: (-abs(gaps[c]), board.item_ids[c]))
+    return tuple(
+        Change(
+            item_id=board.item_ids[c],
+            discipline=board.disciplines[c],
+            first=figure(board.scores[two.first, c]),
+            second=figure(board.scores[two.second, c]),
+        )
+        for c in order
+    )

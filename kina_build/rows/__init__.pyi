@@ -1,0 +1,11 @@
+from .jsonl import iter_rows as iter_rows
+from .jsonl import read_document as read_document
+from .jsonl import read_records as read_records
+from .jsonl import write_document as write_document
+from .jsonl import write_records as write_records
+from .source import Source as Source
+from .source import open_source as open_source
+from .strict import IntakeRules as IntakeRules
+from .tables import read_table as read_table
+from .tables import read_typed as read_typed
+from .tables import write_csv as write_csv
