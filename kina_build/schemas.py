@@ -89,6 +89,8 @@ class Judged(Shape):
     """Item (or its salted hash), decision, split; null where no decisions were given."""
     audit: list[tuple[str, bool, str | None]] | None
     """Item (or its salted hash), whether it is flawed, split; null where no audit was given."""
+    opinions: list[tuple[str, dict[str, int], str | None]] = []
+    """Item (or its salted hash), how many reviewers hold each opinion, split."""
 
 
 class Coefficient(Shape):

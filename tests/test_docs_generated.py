@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import kina_build
 from docs.generate import commands, pages
-from docs.generate.architecture import JOURNEY, ROOT, diagram, with_diagram
+from docs.generate.architecture import ROOT, diagram, steps, with_diagram
 from docs.generate.markdown import slug
 from docs.generate.settings import pages as settings_pages
 from kina_build.cli.main import app
@@ -179,8 +179,8 @@ def test_the_layers_of_contributing_are_those_of_the_contract() -> None:
 
 def test_each_step_of_the_journey_is_imported_by_a_step_before_it() -> None:
     graph = grimp.build_graph("kina_build", include_external_packages=False)
-    for number, (module, name, _) in enumerate(JOURNEY[1:], start=1):
-        before = [one for one, _, _ in JOURNEY[:number]]
+    for number, (module, name) in enumerate(steps()[1:], start=1):
+        before = [one for one, _ in steps()[:number]]
         importers = [one for one in before if graph.chain_exists(importer=one, imported=module)]
         assert importers, f"nothing before {module}.{name} imports it"
 
@@ -190,7 +190,7 @@ def test_a_run_enters_the_steps_of_the_journey_in_their_order(
     flow: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(flow)
-    wanted = {(module, name): None for module, name, _ in JOURNEY[1:]}
+    wanted = dict.fromkeys(steps()[1:])
     entered: dict[tuple[str, str], None] = {}
 
     def watch(frame: FrameType, event: str, _: object) -> None:

@@ -6,27 +6,41 @@ import importlib
 import inspect
 import textwrap
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from docs.generate.markdown import cell, code, page, table
+from kina_build.cli import main
+from kina_build.cli import selection as commands
+from kina_build.rows.jsonl import write_document
+from kina_build.selection.certificate import compose
+from kina_build.selection.choosing import select_files
+from kina_build.selection.domains import select as select_domains
+from kina_build.selection.files import files_to_select
+from kina_build.selection.solver.greedy import pick_greedily
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGE = "kina_build"
 REVIEW = "kina_review"
 WIDTH = 100
 
-JOURNEY = (
-    ("kina_build.cli.main", "run", "the console script: `kina select ...`"),
-    ("kina_build.cli.selection", "select", "the command: options come as one dataclass"),
-    ("kina_build.selection.files", "files_to_select", "which files the options name"),
-    ("kina_build.selection.choosing", "select_files", "reads them, chooses, describes"),
-    ("kina_build.selection.domains", "select", "the domains, joined where conflicts join them"),
-    ("kina_build.selection.solver.greedy", "pick_greedily", "lazy greedy, in whole numbers"),
-    ("kina_build.selection.certificate", "compose", "bounds, guarantee, thresholds"),
-    ("kina_build.jsonl", "write_document", "the file appears whole or not at all"),
+JOURNEY: tuple[tuple[Callable[..., Any], str], ...] = (
+    (main.run, "the console script: `kina select ...`"),
+    (commands.select, "the command: options come as one dataclass"),
+    (files_to_select, "which files the options name"),
+    (select_files, "reads them, chooses, describes"),
+    (select_domains, "the domains, joined where conflicts join them"),
+    (pick_greedily, "lazy greedy, in whole numbers"),
+    (compose, "bounds, guarantee, thresholds"),
+    (write_document, "the file appears whole or not at all"),
 )
-"""Module, function, why; in the order in which a run enters them."""
+"""Functions in the order in which a run enters them, and why."""
+
+
+def steps() -> list[tuple[str, str]]:
+    """Return the journey as module and function."""
+    return [(function.__module__, function.__name__) for function, _ in JOURNEY]
 
 
 def pages() -> dict[str, str]:
@@ -73,15 +87,14 @@ def _layers_page() -> str:
 
 def _journey() -> str:
     rows = [
-        [str(number), code(f"{module}.{name}"), cell(why), cell(_first_line(module, name))]
-        for number, (module, name, why) in enumerate(JOURNEY, start=1)
+        [str(number), code(f"{one.__module__}.{one.__name__}"), cell(why), cell(_first_line(one))]
+        for number, (one, why) in enumerate(JOURNEY, start=1)
     ]
     return table(["", "function", "step", "says of itself"], rows)
 
 
-def _first_line(module: str, name: str) -> str:
-    thing = getattr(importlib.import_module(module), name)
-    return inspect.cleandoc(thing.__doc__ or "").partition("\n")[0]
+def _first_line(function: Callable[..., Any]) -> str:
+    return inspect.cleandoc(function.__doc__ or "").partition("\n")[0]
 
 
 def _about(module: str) -> str:
