@@ -308,9 +308,11 @@ def _questions() -> tuple[Artefact, ...]:
     from kina_build.dedup.overrides import Override
     from kina_build.dedup.records import Contamination, Duplicates
     from kina_build.items.checking.rule import Finding
+    from kina_build.items.mending.patch import Patch
     from kina_build.items.model import Item
     from kina_build.items.triage import Difficulty, Suspicion
     from kina_build.project.decisions import Ruling
+    from kina_build.repair.diagnosis import Diagnosis
 
     readers = ("check", "dedup", "contamination", "triage", "support", "select", "review assign", "export")
     return (
@@ -335,6 +337,8 @@ def _questions() -> tuple[Artefact, ...]:
             "document",
         ),
         Artefact("triage.jsonl", Suspicion, "keys that models contradict", "triage", ("report",)),
+        Artefact("patches.jsonl", Patch, "changes of questions, with reasons", "fix", ("import",)),
+        Artefact("diagnoses.jsonl", Diagnosis, "what models say is wrong with items", "repair", ("fix",)),
         Artefact("difficulty.jsonl", Difficulty, "what a panel of models answers", "panel", ()),
     )
 
