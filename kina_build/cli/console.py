@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from kina_build.errors import KinaError
@@ -26,6 +26,8 @@ class Console:
     json: bool = False
     quiet: bool = False
     verbose: bool = False
+    _told: list[str] = field(default_factory=list, repr=False, compare=False)
+    """What stdout was given: a second document would make it no JSON."""
 
     def say(self, message: str) -> None:
         """Tell the user something that is not data (stderr; nothing with -q)."""
@@ -42,9 +44,14 @@ class Console:
         """Tell the user something that -q must not hide (stderr)."""
         print(f"warning: {on_terminal(message)}", file=sys.stderr)
 
-    def error(self, error: KinaError) -> None:
-        """Print an expected failure and its hint (stderr); with --json an object of it too (stdout)."""
-        if self.json:
+    def error(self, error: KinaError, *, reported: bool = False) -> None:
+        """Print an expected failure and its hint (stderr); with --json an object of it too (stdout).
+
+        Args:
+            error: what went wrong.
+            reported: a report of its own tells it on stdout.
+        """
+        if self.json and not reported:
             self._error_object(error.lines, error.hint, error.exit_code)
         shown = "\n".join(map(on_terminal, error.lines))
         print(f"error: {shown}", file=sys.stderr)
@@ -52,16 +59,19 @@ class Console:
             print(f"hint: {on_terminal(error.hint)}", file=sys.stderr)
 
     def _error_object(self, lines: Sequence[str], hint: str, exit_code: int) -> None:
-        self.document({"error": {"lines": list(lines), "hint": hint, "exit_code": exit_code}})
+        if not self._told:
+            self.document({"error": {"lines": list(lines), "hint": hint, "exit_code": exit_code}})
 
     def document(self, value: Mapping[str, Any]) -> None:
         """Print the one JSON document of a run (stdout)."""
+        self._told.append("document")
         from kina_build.rows.jsonl import dump_document
 
         sys.stdout.write(in_json(dump_document(value), sys.stdout.encoding or "utf-8"))
 
     def rows(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Print rows as JSON Lines (stdout)."""
+        self._told.append("rows")
         from kina_build.rows.jsonl import dump_line
 
         for row in rows:

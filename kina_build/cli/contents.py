@@ -35,6 +35,7 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "contamination": "Find items that stand in other corpora",
             "triage": "Rank doubtful keys by what strong models answer",
             "repair": "Diagnose doubtful items and propose patches",
+            "taxonomy": "Check a taxonomy, and what a pool covers of it",
             "panel": "Admit items by what a panel of models answers",
         },
         "Selection": {
@@ -58,9 +59,11 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
         },
         "Models": {
             "run": "Ask a model every question; keep its replies",
+            "results": "Read other tools' logs into one scores file",
             "extract": "Read the letter of each reply",
             "score": "Mark replies: choices, universes, triples",
             "link": "Link predicted names to Wikidata items",
+            "compare": "Compare two models, or one under two conditions",
             "rank": "Rank models with confidence sets of ranks",
         },
         "Look": {

@@ -25,6 +25,7 @@ from kina_build.cli import (
     selection,
     supervised,
     support,
+    taxonomy,
     triage,
 )
 from kina_build.cli.command import Run, command
@@ -81,6 +82,7 @@ GROUPS = (
     items,
     triage,
     repair,
+    taxonomy,
     dedup,
     anchors,
     support,

@@ -23,6 +23,9 @@ def repair(run: Run, options: RepairOptions) -> None:
     on and the explanation does not deny, a text that mends itself. The share of the models that
     are right stands beside it, before and after: a repair must not make an item easier unseen.
 
+    Judges (--judge, best three models) say which options they hold right and what else is wrong;
+    only what two of three say counts. Their replies are kept, and not paid for twice.
+
     Nothing is changed: `kina fix --accept` takes a proposal over in a person's name.
     """
     rules = run.settings.items
@@ -31,8 +34,9 @@ def repair(run: Run, options: RepairOptions) -> None:
         return
     from kina_build.repair import mend
 
+    ask = mend.asking(options, run.settings.chat, fresh=run.force) if options.judge else None
     with run.console.progress("checking") as progress:
-        found = mend.repair(options, rules, progress)
+        found = mend.repair(options, rules, progress, ask)
     found.write(options.output)
     stage.finish(found.report)
 

@@ -14,7 +14,7 @@ from kina_build.options import parameters
 from kina_build.report.options import ReportOptions
 
 if TYPE_CHECKING:
-    from kina_build.report.artefacts import Payout
+    from kina_build.report.rows import Payout
 
 
 def report(run: Run, options: ReportOptions) -> None:
@@ -27,7 +27,7 @@ def report(run: Run, options: ReportOptions) -> None:
     """
     from kina_build.report.artefacts import read_artefacts
     from kina_build.report.find import find_files
-    from kina_build.report.site import check_target, write_report
+    from kina_build.report.folder import check_target, write_report
 
     found = find_files(options.folder)
     ledger = found.files.get("ledger")
@@ -62,14 +62,14 @@ def _totals(ledger: Path) -> Payout:
     """Sum the ledger by kind of line: no person and no item leaves it."""
     from collections import Counter
 
-    from kina_build.report.artefacts import Payout, PayoutLine
+    from kina_build.report.rows import Payout, PayoutLine
     from kina_review.money import format_amount
     from kina_review.pay.ledger import open_ledger
 
     amounts: Counter[str] = Counter()
     lines: Counter[str] = Counter()
     with open_ledger(ledger) as book:
-        for entry in book.entries("base", "bonus", "penalty", "payment"):
+        for entry in book.entries("base", "bonus", "penalty", "grading", "payment"):
             amounts[entry.kind] += entry.amount_minor
             lines[entry.kind] += 1
         amounts["owed now"] = sum(amounts.values())

@@ -71,6 +71,8 @@ def _show_settlement(report: dict[str, Any], console: Console) -> None:
         f"{money(totals['total_minor'])} {currency} due: base {money(totals['base_minor'])}, bonuses "
         f"{money(totals['bonus_minor'])}, penalties {money(totals['penalty_minor'])}"
     )
+    if "grading_minor" in totals:
+        console.line(f"of it {money(totals['grading_minor'])} {currency} to adjudicators")
     states = ", ".join(f"{n} {word.replace('_', ' ')}" for word, n in report["contests"].items())
     console.line(f"contests: {states or 'none'}")
     rate = report["tie_rate"]

@@ -88,7 +88,7 @@ def _choose(
     except Infeasible as error:
         if not run.console.json:
             raise
-        run.console.error(error)
+        run.console.error(error, reported=True)
         said = {"status": "infeasible", "reason": error.message} | asdict(error.shortage)
         run.report(said, show_nothing, error.exit_code)
         return

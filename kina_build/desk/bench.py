@@ -13,15 +13,9 @@ import numpy as np
 from kina_build.dedup.records import DuplicatePair
 from kina_build.items.model import Item
 from kina_build.ranking.itemanalysis import ItemFigures
-from kina_build.report.artefacts import (
-    Artefacts,
-    DecisionRow,
-    DoubtRow,
-    FindingRow,
-    ReviewRow,
-    read_artefacts,
-)
+from kina_build.report.artefacts import Artefacts, read_artefacts
 from kina_build.report.find import Found, find_files
+from kina_build.report.rows import DecisionRow, DoubtRow, FindingRow, ReviewRow
 
 ANCHORS = 5
 """Anchors that are named of an item: those that it supports most."""

@@ -12,7 +12,7 @@ from kina_build.desk.book import Act, Key
 from kina_build.desk.words import align
 from kina_build.items.model import Item
 from kina_build.project.decisions import Ruling, text_hash
-from kina_build.report.artefacts import DoubtRow, FindingRow
+from kina_build.report.rows import DoubtRow, FindingRow
 
 NAMES: Mapping[str, str] = {
     "keys": "Keys at odds",

@@ -6,8 +6,9 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from kina_build.desk.app import Desk, make_app
+from kina_build.desk.app import make_app
 from kina_build.desk.guard import make_token
+from kina_build.desk.state import Desk
 from kina_build.errors import InputError, UsageError
 from kina_build.project.decisions import NAME
 

@@ -140,12 +140,14 @@ def find_mention(item: Item) -> tuple[str, frozenset[str]] | None:
 
     Letters that the question itself uses, codes, and options that are all of one form are no mentions.
     """
-    keys = frozenset(option.key for option in item.options)
-    named = {option.key: named_letters(option.answer, keys) for option in item.options}
-    plain = {o.key for o in item.options if not named[o.key] and not PINNED.fullmatch(o.answer)}
-    own = own_letters(item)
     if are_codes(item):
         return None
+    keys = frozenset(option.key for option in item.options)
+    named = {option.key: named_letters(option.answer, keys) for option in item.options}
+    if not any(named.values()):
+        return None
+    plain = {o.key for o in item.options if not named[o.key] and not PINNED.fullmatch(o.answer)}
+    own = own_letters(item)
     for key, letters in named.items():
         if letters and letters <= plain and not is_own(letters, own):
             return key, letters

@@ -78,3 +78,12 @@ class FixOptions:
     by: str | None = option(None, help="Who decided that.", metavar="NAME")
     why: str | None = option(None, help="The reason.", metavar="TEXT")
     dry_run: bool = dry_run()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaxonomyOptions:
+    """Options of `kina taxonomy`."""
+
+    taxonomy: Path = argument("Leaves: code, discipline, field, subfield; items, most, uncovered.")
+    pool: Path | None = option(None, help="Items, to see which leaves they cover.", role=Role.input)
+    output: Path | None = option(None, "-o", help="Write the leaves' counts as quotas.", role=Role.output)

@@ -134,7 +134,13 @@ def weigh_votes(
     )
 
 
-def find_issues(item: Item, findings: Iterable[Finding], row: int, votes: Votes | None) -> list[Issue]:
+def find_issues(
+    item: Item,
+    findings: Iterable[Finding],
+    row: int,
+    votes: Votes | None,
+    judged: Sequence[tuple[Kind, Evidence]] = (),
+) -> list[Issue]:
     """Gather the issues of one item.
 
     Args:
@@ -142,6 +148,7 @@ def find_issues(item: Item, findings: Iterable[Finding], row: int, votes: Votes 
         findings: about it.
         row: its place in the pool and in the votes' matrix.
         votes: what models say; none: they were not asked.
+        judged: what enough judges say of it.
     """
     told: defaultdict[Kind, list[Evidence]] = defaultdict(list)
     for finding in findings:
@@ -151,6 +158,8 @@ def find_issues(item: Item, findings: Iterable[Finding], row: int, votes: Votes 
     if votes is not None:
         for kind, message in _from_votes(item, row, votes):
             told[kind].append(Evidence(by="models", field="correct_answer", message=message))
+    for kind, evidence in judged:
+        told[kind].append(evidence)
     return [
         Issue(
             kind=kind,

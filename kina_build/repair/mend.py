@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kina_build.config import ItemRules
+from kina_build.chat import Endpoint, Meter, complete, open_log
+from kina_build.config import ChatRules, ItemRules
 from kina_build.errors import Refusal, UsageError
 from kina_build.items.checking.explaining import claimed_letters
 from kina_build.items.checking.lint import check
@@ -36,6 +38,7 @@ from kina_build.repair.diagnosis import (
     share_right,
     weigh_votes,
 )
+from kina_build.repair.judges import Ask, Judged, judge_items
 from kina_build.repair.options import RepairOptions
 from kina_build.repair.votes import order_of, read_items_and_votes
 from kina_build.rows.jsonl import read_records, write_records
@@ -52,6 +55,7 @@ class Repairs:
     items: int
     order: str | None
     """Says that letters were read in an order that was only stated."""
+    judged: Judged | None = None
 
     @property
     def report(self) -> dict[str, Any]:
@@ -62,16 +66,32 @@ class Repairs:
             "doubtful": len(self.diagnoses),
             "proposals": sum(one.proposal is not None for one in self.diagnoses),
             "by_kind": dict(kinds.most_common()),
+            **({"judges": self._calls()} if self.judged else {}),
             "diagnoses": [one.model_dump(exclude_none=True) for one in self.diagnoses],
         }
+
+    def _calls(self) -> dict[str, Any]:
+        calls = self.judged
+        return {"calls": dict(calls.statuses), "unread": calls.unread} if calls else {}
 
     def write(self, path: Path) -> int:
         """Write the diagnoses as JSON Lines; return how many."""
         return write_records(path, self.diagnoses)
 
 
-def repair(options: RepairOptions, rules: ItemRules = ItemRules(), on_progress: Progress = silent) -> Repairs:
-    """Diagnose the items of a pool by its findings and by what models answered.
+def repair(
+    options: RepairOptions,
+    rules: ItemRules = ItemRules(),
+    on_progress: Progress = silent,
+    ask: Ask | None = None,
+) -> Repairs:
+    """Diagnose the items of a pool by its findings, by what models answered, and by judges.
+
+    Args:
+        options: of the command.
+        rules: numbers and severities.
+        on_progress: told of items checked.
+        ask: gets the judges' replies; see asking.
 
     Raises:
         InputError: a file that cannot be read, or a strong model without answers.
@@ -84,7 +104,32 @@ def repair(options: RepairOptions, rules: ItemRules = ItemRules(), on_progress: 
     else:
         items, votes, stated = read_pool_or_import(options.pool)[0], None, None
     found = check(items, options.profile, rules, on_progress)
-    return Repairs(tuple(diagnose(items, found, votes, rules)), len(items), stated)
+    made = diagnose(items, found, votes, rules)
+    judged = None
+    if options.judge and ask is not None:
+        doubtful = {one.item_id for one in made}
+        asked = [item for item in items if options.judge_all or item.item_id in doubtful]
+        judged = judge_items(asked, options.judge, ask)
+        made = diagnose(items, found, votes, rules, judged)
+    return Repairs(tuple(made), len(items), stated, judged)
+
+
+def asking(options: RepairOptions, rules: ChatRules = ChatRules(), *, fresh: bool = False) -> Ask:
+    """Return what asks the judges: their endpoint, with a log of replies and caps.
+
+    Args:
+        options: of the command.
+        rules: prices, caps and patience.
+        fresh: ask again what the log answers.
+
+    Raises:
+        ConfigError: no endpoint is set.
+        InputError: the log cannot be read.
+    """
+    caps = {"max_calls": options.max_calls, "max_cost": options.max_cost}
+    rules = rules.model_copy(update={key: value for key, value in caps.items() if value is not None})
+    endpoint, log = Endpoint.from_environment(options.base_url), open_log(options.calls, fresh=fresh)
+    return partial(complete, endpoint=endpoint, log=log, rules=rules, meter=Meter())
 
 
 def diagnose(
@@ -92,6 +137,7 @@ def diagnose(
     findings: Sequence[Finding],
     votes: Votes | None = None,
     rules: ItemRules = ItemRules(),
+    judged: Judged | None = None,
 ) -> list[Diagnosis]:
     """Diagnose items, and propose a repair where one follows from the evidence alone.
 
@@ -100,6 +146,7 @@ def diagnose(
         findings: of a check of it.
         votes: what models say of its keys.
         rules: numbers of the rules that a repair must not break.
+        judged: what judges say of some of the items.
     """
     own: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
@@ -108,7 +155,8 @@ def diagnose(
             own[other].append(finding)
     made = []
     for row, item in enumerate(items):
-        issues = find_issues(item, own[item.item_id], row, votes)
+        said = judged.evidence.get(item.item_id, ()) if judged is not None else ()
+        issues = find_issues(item, own[item.item_id], row, votes, said)
         if issues:
             made.append((item, issues, _more(item, issues, row, votes, rules)))
     return order(made)

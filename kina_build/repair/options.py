@@ -50,3 +50,15 @@ class RepairOptions:
     letters_of: Path | None = letters_of()
     strong: tuple[str, ...] = option((), help="Count this model's vote; repeatable.", metavar="MODEL")
     profile: Literal["generic", "kina"] = option("generic", help="Which rules of `kina check` count.")
+    judge: tuple[str, ...] = option(
+        (), help="Ask this model about each doubtful item, without its key; repeatable.", metavar="MODEL"
+    )
+    judge_all: bool = option(False, help="Ask the judges about every item.")
+    base_url: str | None = option(None, help="The judges' endpoint; else OPENAI_BASE_URL.", role=Role.manner)
+    calls: Path = option(
+        Path("repair-calls.jsonl"),
+        help="Log of the judges' replies; asked only what it lacks.",
+        role=Role.kept,
+    )
+    max_calls: int | None = option(None, help="Stop after so many calls.", role=Role.manner, min=0)
+    max_cost: float | None = option(None, help="Stop at this cost.", role=Role.manner, min=0)

@@ -1,12 +1,12 @@
 from .artefacts import Artefacts as Artefacts
-from .artefacts import Payout as Payout
-from .artefacts import PayoutLine as PayoutLine
 from .artefacts import gather_artefacts as gather_artefacts
 from .artefacts import read_artefacts as read_artefacts
 from .find import Found as Found
 from .find import find_files as find_files
+from .folder import Report as Report
+from .folder import write_report as write_report
+from .folder import write_site as write_site
 from .options import ReportOptions as ReportOptions
-from .site import Report as Report
+from .rows import Payout as Payout
+from .rows import PayoutLine as PayoutLine
 from .site import render_site as render_site
-from .site import write_report as write_report
-from .site import write_site as write_site

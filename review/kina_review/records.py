@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
@@ -125,6 +125,8 @@ class Grade(Record):
     """Whose review it is."""
     round: Id = "1"
     grader_id: Id = "1"
+    payee_id: Id | None = None
+    """Who is paid for the grade; None is the grader."""
     review_score: Score | None = None
     marks: Marks = Field(default_factory=dict)
 
@@ -141,6 +143,12 @@ class PayRule(Record):
     bar: Decimal
     tie: Tie | None = None
     """None refuses to settle a tie at or above the bar."""
+    grade_minor: Annotated[int, Field(ge=0)] = 0
+    """What an adjudicator earns for each review graded."""
+
+    def terms(self) -> dict[str, Any]:
+        """Return the rule as plain values; pay for grades is told only where there is any."""
+        return self.model_dump(mode="json", exclude=set() if self.grade_minor else {"grade_minor"})
 
 
 Reason = Literal[
@@ -247,7 +255,7 @@ class Finding(Record):
 
 
 EntryKind = Literal[
-    "rule", "base", "bonus", "penalty", "payment", "evidence", "correction", "hold", "seal", "draw"
+    "rule", "base", "bonus", "penalty", "grading", "payment", "evidence", "correction", "hold", "seal", "draw"
 ]
 """The last five move no money: what an item's pay rests on, why a correction was allowed, whose pay
 is held until a contradiction is cleared up, where the chain begins to be keyed,

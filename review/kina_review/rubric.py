@@ -130,6 +130,8 @@ class ReviewRules(Section):
     """B: pay for winning an item's contest, major units (paper, section 3.2)."""
     currency: str = "USD"
     """ISO 4217 code."""
+    grade_pay: Amount = Decimal(0)
+    """What an adjudicator earns for each review graded, major units."""
     bar: Decimal = Decimal(14)
     """tau: least review_score that can win; reaching it is enough."""
     tie: Tie = "split"

@@ -8,7 +8,8 @@ import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from kina_build.desk.app import Desk, make_app
+from kina_build.desk.app import make_app
+from kina_build.desk.state import Desk
 from tests.desk.flow import write_desk_flow
 
 HERE = "http://127.0.0.1:8000"

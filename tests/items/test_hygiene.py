@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.items.checking.explaining import claimed_letters
-from kina_build.items.checking.leftovers import check_leftovers
+from kina_build.items.checking.leftovers import RESIDUE, RESIDUE_WORDS, check_leftovers
 from kina_build.items.checking.lint import check, check_item
 from kina_build.items.checking.mathmarkup import check_math
 from kina_build.items.checking.media import POINTS_AT_MEDIA
@@ -143,3 +143,37 @@ def test_three_equal_items_are_one_finding(make_item: Make) -> None:
     assert [(one.item_id, one.rule, one.evidence["others"]) for one in found] == [
         ("a", "item_repeated", ["b", "c"])
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "As an AI model, I",
+        "As an artificial intelligence model",
+        "as a large language model",
+        "As an AI language model",
+        "I'm sorry, but I can",
+        "I can't help with that",
+        "I am unable to assist with this",
+        "Sure! Here are two",
+        "Certainly, here’s one",
+        "Here is a tricky quiz question",
+        "as of my knowledge cutoff",
+        "my last knowledge update",
+        "my training data ends",
+        "I hope this helps!",
+        "Let me know if you need more.",
+        "Regenerate response",
+        "contentReference[oaicite:0]",
+        "【12†source】",
+        "turn0search3",
+        "x?utm_source=chatgpt",
+        "作为一个AI语言模型",
+        "En tant que modèle de langage",
+        "como modelo de lenguaje",
+        "als KI-Sprachmodell",
+    ],
+)
+def test_what_chatbots_say_holds_a_word_that_is_looked_for_first(text: str) -> None:
+    assert RESIDUE.search(text)
+    assert any(word in text.lower() for word in RESIDUE_WORDS)

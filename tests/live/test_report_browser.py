@@ -9,7 +9,8 @@ import pytest
 
 from kina_build.report.artefacts import read_artefacts
 from kina_build.report.find import find_files
-from kina_build.report.site import render_site, write_site
+from kina_build.report.folder import write_site
+from kina_build.report.site import render_site
 from tests.live.browser import Browser, browser
 from tests.report.flow import write_flow
 

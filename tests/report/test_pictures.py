@@ -10,8 +10,9 @@ import pytest
 
 from kina_build.ranking.itemanalysis import ItemFigures
 from kina_build.report import pictures
-from kina_build.report.artefacts import AnchorRow, Artefacts, DecisionRow, FindingRow, ReviewRow
+from kina_build.report.artefacts import Artefacts
 from kina_build.report.plots import tile
+from kina_build.report.rows import AnchorRow, DecisionRow, FindingRow, ReviewRow
 from kina_build.support.matrix import build_matrix
 from tests.report.flow import item
 

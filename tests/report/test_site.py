@@ -10,8 +10,9 @@ from importlib import resources
 import pytest
 
 from kina_build.errors import InputError
-from kina_build.report.artefacts import Artefacts, Payout, PayoutLine, read_artefacts
+from kina_build.report.artefacts import Artefacts, read_artefacts
 from kina_build.report.find import find_files
+from kina_build.report.rows import Payout, PayoutLine
 from kina_build.report.site import render_site
 from tests.report.flow import write_flow
 

@@ -46,6 +46,8 @@ class World:
         self.payments: dict[str, tuple[str, int, str]] = {}
         """Payment id to payee, amount and state."""
         self.held: set[str] = set()
+        self.settled: tuple[dict[tuple[str, str], int], dict[str, str]] = ({}, {})
+        """Scores and failed audits as they were settled last."""
 
     # --- what a person does ---------------------------------------------------------------
 
@@ -67,7 +69,7 @@ class World:
         if self.scores:
             self._write()
             self._run(0, "settle", "--findings", "f.csv") if self.failed else self._run(0, "settle")
-            self.due, self.held = self._owed(), set()
+            self._take()
 
     def forget(self) -> None:
         """Settle without the scores: nobody's pay may change."""
@@ -81,13 +83,12 @@ class World:
             return
         place = self.rng.choice(sorted(self.scores))
         self.scores[place] = self.rng.randrange(11, 18)
-        after = self._owed()
         self._write()
         findings = ("--findings", "f.csv") if self.failed else ()
         self._run(None, "settle", *findings)
         self._check()
         self._run(0, "settle", *findings, "--allow-corrections", "an appeal")
-        self.due, self.held = after, set()
+        self._take()
 
     def plan(self) -> None:
         if not Path("pay.db").exists():
@@ -143,6 +144,28 @@ class World:
             self._list(batch, [(*self.payments[name][:2], word)], 0)
             self._move(batch, {name: word})
 
+    def derive(self) -> None:
+        """Let the ledger's auditor derive everything again from the files that settled it."""
+        if self.due and self.settled == (self.scores, self.failed):
+            self._write()
+            findings = ("--findings", "f.csv") if self.failed else ()
+            self._run(0, "ledger", "audit", "--reviews", "r.csv", *findings)
+
+    def adjust(self) -> None:
+        """Book another amount than a paid payment was planned with: what differs is owed, or overpaid."""
+        batch = self._batch("paid")
+        if batch:
+            name = self.rng.choice(self._of(batch, "paid"))
+            who, cents, state = self.payments[name]
+            really = max(1, cents + self.rng.choice([-1, 1, 25]))
+            told = f"{really // 100}.{really % 100:02d}"
+            persons = ("--reason", "a fee", "--by", "ann", "--approved-by", "bob")
+            self._run(
+                0 if really != cents else 1, "pay", "adjust", "--payment", name, "--paid", told, *persons
+            )
+            self.payments[name] = (who, really, state)
+            self.out[who] += really - cents
+
     def restore(self) -> None:
         """Put an older ledger in its place: every command must refuse it."""
         old = Path("old")
@@ -155,6 +178,10 @@ class World:
         elif Path("pay.db").exists():
             old.mkdir(exist_ok=True)
             shutil.copy("pay.db", old / "pay.db")
+
+    def _take(self) -> None:
+        self.due, self.held = self._owed(), set()
+        self.settled = (dict(self.scores), dict(self.failed))
 
     # --- the model ------------------------------------------------------------------------
 
@@ -218,9 +245,14 @@ class World:
         Path("f.csv").write_text("\n".join(["item_id,flawed,flaw,failed", *found]) + "\n")
 
     def _list(self, batch: str, rows: list[tuple[str, int, str]], wanted: int) -> None:
-        lines = [f"{who},{cents // 100}.{cents % 100:02d},{word}" for who, cents, word in rows]
-        Path("l.csv").write_text("\n".join(["payee_id,amount,status", *lines]) + "\n")
-        self._run(wanted, "pay", "reconcile", "--batch", batch, "--provider-list", "l.csv")
+        if self.rng.random() < 0.5:
+            lines = [f"{who},{cents // 100}.{cents % 100:02d},{word}" for who, cents, word in rows]
+            name, text = "l.csv", "\n".join(["payee_id,amount,status", *lines]) + "\n"
+        else:
+            items = [_payout(batch, *row) for row in rows]
+            name, text = "l.json", json.dumps({"batch_header": {"batch_status": "SUCCESS"}, "items": items})
+        Path(name).write_text(text)
+        self._run(wanted, "pay", "reconcile", "--batch", batch, "--provider-list", name)
 
     def _run(self, wanted: int | None, *words: str) -> Any:
         terms = (
@@ -245,13 +277,29 @@ class World:
         return done
 
 
+def _payout(batch: str, who: str, cents: int, word: str) -> dict[str, Any]:
+    """Return one item of a payout batch, as PayPal's API gives it."""
+    return {
+        "payout_item": {
+            "receiver": who,
+            "amount": {"currency": "USD", "value": f"{cents // 100}.{cents % 100:02d}"},
+        },
+        "transaction_status": {"paid": "SUCCESS"}.get(word, word.upper()),
+        "transaction_id": f"{batch}/{who}",
+        "payout_item_fee": {"currency": "USD", "value": "0.25"},
+    }
+
+
 def _cents(amount: str) -> int:
     whole, _, part = amount.partition(".")
     return int(whole) * 100 + int(part)
 
 
 PAYING = ("plan", "send", "answer")
-ACTS = ("hand_in", "settle", "audit", "forget", "correct", "come_back", "restore", *PAYING, *PAYING)
+ACTS = (
+    *("hand_in", "settle", "audit", "forget", "correct", "come_back", "restore", "derive", "adjust"),
+    *(*PAYING, *PAYING),
+)
 
 
 def play(seed: int) -> None:

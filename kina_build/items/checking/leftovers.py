@@ -59,9 +59,11 @@ PLACEHOLDER = re.compile(
     r"|enter (?:text|option|answer)(?: here)?|click to (?:add|edit)(?: text)?"
     r"|选项\s*[A-J一二三四1-4]|選択肢\s*\d)\W*"
 )
-PLACEHOLDER_SIGN = re.compile(
-    r"(?i)tbd|tba|todo|fixme|placeholder|lorem|option|answer|choice|distractor|enter |click |选项|選択肢"
-)
+PLACEHOLDER_SIGNS = (
+    "tbd", "tba", "todo", "fixme", "placeholder", "lorem", "option", "answer", "choice", "distractor",
+    "enter ", "click ", "选项", "選択肢",
+)  # fmt: skip
+"""Words without one of which PLACEHOLDER cannot match."""
 SLOT = re.compile(
     r"(?i)[\[<{(]{1,2}\s*(?:insert|fill in|your|to be (?:added|filled|written"
     r"|done))\s[^\[\]<>{}()]{2,60}[\]>})]{1,2}"
@@ -88,11 +90,13 @@ RESIDUE = re.compile(
     r"|\b(?:en tant que|como|als) (?:modèle de langage|modelo de lenguaje|ki-sprachmodell)\b"
 )
 RESIDUE_WORDS = (
-    " model", "i'm sorry", "i’m sorry", "i cannot", "i can", "i am unable", "here", "knowledge",
-    "training data",
-    "hope this", "let me know", "regenerate", "oaicite", "†", "turn", "utm_", "作为", "modèle", "modelo",
+    "language model", "as an ai model", "intelligence model", "i'm sorry", "i’m sorry", "assist with ",
+    "help with ", "here's", "here’s", "here is", "here are", "knowledge cut", "knowledge update",
+    "training data", "hope this",
+    "let me know", "regenerate", "oaicite", "†", "search", "utm_", "作为", "modèle", "modelo",
     "sprachmodell",
 )  # fmt: skip
+"""Words without one of which RESIDUE cannot match: looking for them is quick."""
 ABOUT_CHATBOTS = re.compile(
     r"(?i)\b(?:chatbots?|chatgpt|prompts?|language models?|virtual assistants?|llms?)\b"
 )
@@ -176,7 +180,8 @@ def _sheets(item: Item, joined: str) -> Iterator[Fault]:
 
 
 def _placeholders(item: Item, texts: Mapping[str, str], joined: str) -> Iterator[Fault]:
-    if PLACEHOLDER_SIGN.search(joined):
+    options = "\n".join(option.answer for option in item.options).lower()
+    if any(map(options.__contains__, PLACEHOLDER_SIGNS)):
         for option in item.options:
             text = option.answer.strip()
             if PLACEHOLDER.fullmatch(text) and text.strip("()[]. ").lower() not in item.question.lower():

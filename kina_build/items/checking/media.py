@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -208,9 +209,15 @@ class AnyLanguage:
 
     pointers: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]
 
+    @cached_property
+    def plain(self) -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
+        """Return the pointers whose words a text in ASCII can hold."""
+        ascii_only = ((tuple(filter(str.isascii, words)), pattern) for words, pattern in self.pointers)
+        return tuple((words, pattern) for words, pattern in ascii_only if words)
+
     def search(self, text: str, lowered: str) -> str | None:
         """Return the first words that point at it in any of the languages, blanks squeezed."""
-        for words, pattern in self.pointers:
+        for words, pattern in self.plain if lowered.isascii() else self.pointers:
             if any(map(lowered.__contains__, words)):
                 found = pattern.search(text)
                 if found:

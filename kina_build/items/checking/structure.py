@@ -16,6 +16,8 @@ from kina_build.items.mentions import find_mention
 from kina_build.items.model import LETTERS, Item
 from kina_build.items.text import squeeze
 
+LONGEST_LABEL = 12
+"""Characters of the longest option that may be a bare letter with brackets and blanks."""
 SENSES = {
     "text": "read the same",
     "markup": "look the same",
@@ -91,7 +93,7 @@ def _check_labels(item: Item) -> Iterator[Fault]:
         )
     letters = {option.key for option in item.options}
     for option in item.options:
-        text = option.answer.strip().strip("()[].")
+        text = option.answer.strip().strip("()[].") if len(option.answer) <= LONGEST_LABEL else ""
         if len(text) == 1 and text in letters and text != option.key:
             message = f"option {option.key} reads {option.answer!r}, the letter of another option"
             yield Fault("option_text_is_label", f"options.{option.key}", message)

@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kina_build.config import ItemRules
 from kina_build.errors import InputError
-from kina_build.items.model import LETTERS, Item
+from kina_build.items.model import Item
 from kina_build.items.workers import count_processes
 from kina_build.manifest import digest
-from kina_build.release.build import count_split
 from kina_build.release.files.croissant import distribution_faults
-from kina_build.release.files.write import data_files, derive_figures, derived_files, read_parquet
+from kina_build.release.files.write import data_files, derive_figures, derived_files
 from kina_build.release.folder import files, read_release, sum_faults
 from kina_build.release.gates import Draft, find_faults
 from kina_build.release.plan import Past
+from kina_build.release.proof.contents import (
+    Fault,
+    Subject,
+    check_copies,
+    check_counts,
+    check_identity,
+    check_rows,
+)
 from kina_build.release.proof.evidence import VERIFIER, verifier_digest, verifier_source
 from kina_build.release.record import FORMAT
-from kina_build.release.rows import Row, to_item, to_kina
-from kina_build.release.splits import CHANGES, CROISSANT, RECORD, SUMS, kina_file, natural, parquet_file
+from kina_build.release.rows import Row, to_item
+from kina_build.release.splits import CHANGES, CROISSANT, RECORD, SUMS, natural
 from kina_build.release.standalone import INSTANCE, JUDGED, SUPPORT, Unsound
-from kina_build.release.versions import content_hash, make_canary, parse_version
+from kina_build.release.versions import content_hash
 from kina_build.rows.jsonl import canonical, read_json, read_records
 
 EVIDENCE = frozenset({INSTANCE, SUPPORT, JUDGED, VERIFIER})
 """Names that files of evidence may have."""
-
-
-@dataclass(frozen=True)
-class Fault:
-    """One thing about a release that is not as it says."""
-
-    check: str
-    message: str
-    item_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,17 +75,6 @@ class Verification:
         }
 
 
-@dataclass(frozen=True)
-class Subject:
-    """A release folder under test."""
-
-    folder: Path
-    past: Past
-    answers: Sequence[Row] | None
-    """Rows of the private splits with their answers, where the file was given."""
-    rules: ItemRules
-
-
 def verify_release(
     folder: Path | str, answers: Path | str | None = None, rules: ItemRules = ItemRules()
 ) -> Verification:
@@ -117,70 +103,6 @@ def verify_release(
 def check_files(subject: Subject) -> Iterator[Fault]:
     """Compare every file with SHA256SUMS."""
     yield from (Fault("", line) for line in sum_faults(subject.folder))
-
-
-def check_rows(subject: Subject) -> Iterator[Fault]:
-    """Check each row: key among its options, letter and index agree, no answer where it is private."""
-    for split, rows in subject.past.rows.items():
-        private = subject.past.record.counts[split].private
-        wrong = [row.id for row in rows if not _answer_fits(row, private)]
-        if wrong:
-            told = "an answer stands in the rows" if private else "letter, index and options disagree"
-            yield Fault("", f"{split}: {told}", tuple(wrong))
-    ids = Counter(row.id for rows in subject.past.rows.values() for row in rows)
-    repeated = tuple(sorted((item_id for item_id, count in ids.items() if count > 1), key=natural))
-    if repeated:
-        yield Fault("", "ids stand on more than one row", repeated)
-
-
-def check_identity(subject: Subject) -> Iterator[Fault]:
-    """Recompute content hash and canary from the rows."""
-    record = subject.past.record
-    content = content_hash(row for rows in subject.past.rows.values() for row in rows)
-    if content != record.content_hash:
-        yield Fault("", f"the rows' content hash is {content}, the manifest says {record.content_hash}")
-    canary = make_canary(record.name, parse_version(record.version), record.content_hash)
-    if canary != record.canary:
-        yield Fault("", f"the canary of this name, version and content is {canary}, not {record.canary}")
-    strange = tuple(r.id for rows in subject.past.rows.values() for r in rows if r.canary != record.canary)
-    if strange:
-        yield Fault("", "rows without this version's canary", strange)
-
-
-def check_counts(subject: Subject) -> Iterator[Fault]:
-    """Recount splits, paths, options and letters."""
-    for split, stated in subject.past.record.counts.items():
-        rows = subject.past.rows[split]
-        counted = count_split([to_item(row) for row in rows], stated.private)
-        for name, value in counted.model_dump().items():
-            if value != getattr(stated, name):
-                yield Fault("", f"{split}: {name} is {value}, the manifest says {getattr(stated, name)}")
-    rows = [row for kept in subject.past.rows.values() for row in kept]
-    for field in ("license", "language"):
-        found = Counter(getattr(row, field) for row in rows)
-        told = getattr(subject.past.record, f"{field}s")
-        if found != Counter(told):
-            yield Fault("", f"{field}s are {dict(found)}, the manifest says {told}")
-
-
-def check_copies(subject: Subject) -> Iterator[Fault]:
-    """Compare the parquet files and KINA.json with the JSON Lines."""
-    for split, rows in subject.past.rows.items():
-        if not rows:
-            continue
-        copies = {
-            parquet_file(split): content_hash(read_parquet(subject.folder / parquet_file(split))),
-            kina_file(split): _kina_digest(read_json(subject.folder / kina_file(split))),
-        }
-        stated = {
-            parquet_file(split): content_hash(rows),
-            kina_file(split): _kina_digest([to_kina(to_item(row)) for row in rows]),
-        }
-        yield from (
-            Fault("", f"{name} says something else than {split}.jsonl")
-            for name in copies
-            if copies[name] != stated[name]
-        )
 
 
 def check_format(subject: Subject) -> Iterator[Fault]:
@@ -305,32 +227,6 @@ def _bytes(path: Path) -> bytes | None:
 
 def _is_same(one: Any, other: Any) -> bool:
     return canonical(one) == canonical(other)
-
-
-def _answer_fits(row: Row, private: bool) -> bool:
-    if private:
-        return row.answer is None and row.answer_index is None and not row.explanation
-    index = row.answer_index
-    return index is not None and 0 <= index < len(row.choices) and row.answer == LETTERS[index]
-
-
-def _kina_digest(entries: Any) -> str:
-    """Digest what KINA.json and the rows both say: index, path, question, options, key."""
-    from hashlib import sha256
-
-    from kina_build.rows.jsonl import canonical
-
-    try:
-        said = sorted(canonical(_said_in_kina(entry)) for entry in entries)
-    except (AttributeError, TypeError):  # not the lists and objects that KINA.json is made of
-        return ""
-    return sha256("\n".join(said).encode()).hexdigest()
-
-
-def _said_in_kina(entry: Any) -> list[Any]:
-    options = [[option.get("key"), option.get("answer")] for option in entry.get("options", [])]
-    asked = [entry.get("discipline"), entry.get("question")]
-    return [str(entry.get("index")), *asked, options, entry.get("correct_answer")]
 
 
 def _join(past: Past, answers: Path) -> list[Row]:

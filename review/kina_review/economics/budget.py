@@ -26,7 +26,10 @@ class Budget:
 
 
 def worst_case(items: int, base_minor: int, bonus_minor: int, fee: Decimal = Decimal(0)) -> int:
-    """Return what a batch can cost at most, in minor units, rounded up."""
+    """Return what a batch can cost at most, in minor units, rounded up.
+
+    Where adjudicators are paid, what a review's grade costs belongs to the base.
+    """
     exact = items * (bonus_minor + REVIEWS_PER_ITEM * base_minor) * (1 + Fraction(fee))
     return -(-exact.numerator // exact.denominator)
 
@@ -66,7 +69,8 @@ def hold_budget(options: BudgetOptions, rules: ReviewRules = ReviewRules()) -> d
     plan = plan_budget(
         options.items,
         parse_amount(options.budget, code),
-        parse_amount(options.base if options.base is not None else rules.base, code),
+        parse_amount(options.base if options.base is not None else rules.base, code)
+        + parse_amount(rules.grade_pay, code),
         parse_amount(options.bonus if options.bonus is not None else rules.bonus, code),
         rules.fee if options.fee is None else _read_share("--fee", options.fee),
     )

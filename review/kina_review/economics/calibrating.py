@@ -306,6 +306,7 @@ def _spend(
         raise UsageError("there is no finite bonus to reckon the spend with: give --bonus")
     each = parse_amount(paid, currency)
     ground = parse_amount(options.base if options.base is not None else rules.base, currency)
+    ground += parse_amount(rules.grade_pay, currency)  # each review is graded
     worst = worst_case(items, ground, each, rules.fee)
     spend: dict[str, Any] = {"items": items, "worst_case": format_amount(worst, currency)}
     if report["alpha"]:

@@ -95,7 +95,7 @@ def _sort(entries: Iterable[LedgerEntry]) -> Books:
             books.rules[entry.rule] = json.loads(entry.reason)
         elif entry.kind == "evidence":
             books.terms[entry.item_id, entry.round] = json.loads(entry.reason)
-        elif entry.kind in ("base", "bonus", "penalty"):
+        elif entry.kind in ("base", "bonus", "penalty", "grading"):
             key = (entry.item_id, entry.round, entry.reviewer_id, entry.kind)
             books.sums[key] += entry.amount_minor
             books.lines[key].append(entry)
@@ -145,6 +145,9 @@ def _derive(
         if finding and finding.flawed and finding.flaw not in {flaw.kind for flaw in review.flaws}:
             most = sum(earned[*place, review.reviewer_id, kind] for kind in ("base", "bonus"))
             earned[*place, review.reviewer_id, "penalty"] = -min(most, int(terms.get("penalty_minor", 0)))
+    for who, graded in _gradings(place, rows, facts).items():
+        if minor := graded * int(rule.get("grade_minor", 0)):
+            earned[*place, who, "grading"] = minor
     last = _moment(terms["deadline"]) if terms.get("deadline") else None
     why = derive_reasons(place, Case(rows, counted, scores, finding, rule, last))
     return earned, why, _wrong_rule(place, version, facts.begun.get(place[0]), books.rules)
@@ -209,6 +212,17 @@ def _prizes(
     if rule["tie"] == "split":
         return {lucky: bonus - bonus // 2, other: bonus // 2}
     return {lucky: bonus} if rule["tie"] == "coin" else {}
+
+
+def _gradings(place: Place, rows: Sequence[Review], facts: Facts) -> dict[str, int]:
+    """Count the reviews of an item that each adjudicator graded."""
+    pairs = {
+        (grade.grader_id, who)
+        for who in {row.reviewer_id for row in rows}
+        for grade in facts.grades.get((*place, who), ())
+        if grade.review_score is not None or grade.marks
+    }
+    return {name: sum(grader == name for grader, _ in pairs) for name, _ in pairs}
 
 
 def _wrong_rule(

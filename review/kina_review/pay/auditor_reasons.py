@@ -111,7 +111,8 @@ def compare_reasons(
     """
     faults = []
     for key, own in sorted(lines.items()):
-        reason = wanted.get(key, "audit_penalty" if key[3] == "penalty" and due.get(key) else "withdrawn")
+        sure = {"penalty": "audit_penalty", "grading": "graded"}.get(key[3]) if due.get(key) else None
+        reason = wanted.get(key, sure or "withdrawn")
         if own[-1].reason != reason:
             item_id, round_, who, kind = key
             faults.append(

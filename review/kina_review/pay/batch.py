@@ -44,6 +44,7 @@ class Batch(Record):
     rule_version: Text | None = None
     base: Text | None = None
     bonus: Text | None = None
+    grade_pay: Text | None = None
     currency: str | None = None
     bar: Text | None = None
     tie: str | None = None

@@ -8,22 +8,29 @@ from kina_build.errors import Refusal
 from kina_build.rows.jsonl import canonical
 from kina_review.pay.ledger import Holding, PayKey
 from kina_review.records import Award, EntryKind, LedgerEntry
+from kina_review.tournament.gradings import Grading
 from kina_review.tournament.screening import EARNS_NOTHING
 from kina_review.tournament.settlement import Settlement
 
 
-def targets(awards: Sequence[Award], refs: Mapping[str, str]) -> dict[PayKey, Holding]:
+def targets(
+    awards: Sequence[Award], refs: Mapping[str, str], gradings: Sequence[Grading] = ()
+) -> dict[PayKey, Holding]:
     """Return what each award should amount to in the ledger, zero lines with their reason included.
 
     Args:
         awards: one a reviewer, item and round.
         refs: reviewer id to payee reference.
+        gradings: what adjudicators earn.
     """
     due: dict[PayKey, Holding] = {}
     for award in awards:
         for kind, amount, reason in _parts(award):
             key = (award.item_id, award.round, award.reviewer_id, kind)
             due[key] = Holding(amount, reason, award.rule, refs[award.reviewer_id])
+    for one in gradings:
+        own: PayKey = (one.item_id, one.round, one.grader_id, "grading")
+        due[own] = Holding(one.amount_minor, "graded", one.rule, refs[one.grader_id])
     return due
 
 
@@ -75,7 +82,7 @@ def rule_lines(settlement: Settlement, known: Mapping[str, str]) -> list[LedgerE
     for rule in settlement.terms.rules:
         if rule.version not in used:
             continue
-        terms = rule.model_dump(mode="json", exclude={"version"})
+        terms = {key: value for key, value in rule.terms().items() if key != "version"}
         text = canonical(terms | {"seed": settlement.terms.seed})
         if known.get(rule.version, text) != text:
             raise Refusal(

@@ -63,7 +63,7 @@ def draft(ledger: Ledger | None, settlement: Settlement, book: PayeeBook, allowe
     known = read_evidence(ledger.entries("evidence")) if ledger else {}
     _check_names(held, known, settlement)
     refs = _refs(held, settlement, book)
-    due = targets(settlement.awards, refs)
+    due = targets(settlement.awards, refs, settlement.gradings)
     _check_rounds(due, held)
     lines = differences(due, held)
     _check_sums(held, lines)
@@ -113,7 +113,7 @@ def check_disputes(drafted: Draft, settlement: Settlement) -> None:
         f"  {line.reviewer_id}, {line.item_id}, {line.kind}: "
         f"{format_amount(line.amount_minor, settlement.terms.rules[0].currency)} ({line.reason})"
         for line in drafted.lines
-        if line.kind in ("base", "bonus", "penalty")
+        if line.kind in ("base", "bonus", "penalty", "grading")
     ]
     raise Refusal(
         "pay would change because evidence is missing or altered; nothing is posted",
@@ -161,7 +161,12 @@ def _check_names(
 ) -> None:
     check_spelling("item", {*(key[0] for key in held), *(place[0] for place in settlement.evidence)})
     check_spelling(
-        "reviewer", {*(key[2] for key in held), *(award.reviewer_id for award in settlement.awards)}
+        "reviewer",
+        {
+            *(key[2] for key in held),
+            *(award.reviewer_id for award in settlement.awards),
+            *(one.grader_id for one in settlement.gradings),
+        },
     )
     check_owners(dict(_owners(known)), _owners(settlement.evidence))
 
@@ -200,7 +205,9 @@ def _check_sums(held: Mapping[PayKey, Holding], lines: Sequence[LedgerEntry]) ->
 
 def _refs(held: Mapping[PayKey, Holding], settlement: Settlement, book: PayeeBook) -> dict[str, str]:
     refs = {key[2]: holding.payee_ref for key, holding in held.items()}
-    for reviewer_id, payee_id in sorted({(a.reviewer_id, a.payee_id or "") for a in settlement.awards}):
+    people = sorted({(a.reviewer_id, a.payee_id or "") for a in settlement.awards})
+    people += sorted({(one.grader_id, one.payee_id or "") for one in settlement.gradings})
+    for reviewer_id, payee_id in people:
         if payee_id or reviewer_id not in refs:
             ref = book.ref(payee_id or reviewer_id)
             if refs.setdefault(reviewer_id, ref) != ref:

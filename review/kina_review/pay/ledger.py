@@ -161,7 +161,7 @@ class Ledger:
         # of bare columns beside one max(), SQLite returns the row that holds the maximum
         rows = self._query(
             "SELECT item_id, round, reviewer_id, kind, sum(amount_minor), reason, rule, payee_ref, max(seq) "
-            "FROM entries WHERE kind IN ('base', 'bonus', 'penalty') "
+            "FROM entries WHERE kind IN ('base', 'bonus', 'penalty', 'grading') "
             "GROUP BY item_id, round, reviewer_id, kind"
         )
         return {(row[0], row[1], row[2], row[3]): Holding(*row[4:8]) for row in rows}

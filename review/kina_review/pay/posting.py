@@ -44,7 +44,7 @@ def post_to(path: Path, settlement: Settlement, allowed: str = "") -> Posting:
         _check_ledger(ledger, book, currency)
         with ledger.writing():
             known = read_book(book_path(path))
-            book = known.with_payees({award.payee_id or award.reviewer_id for award in settlement.awards})
+            book = known.with_payees(_payees(settlement))
             drafted = draft(ledger, settlement, book, allowed)
             if drafted.disputed:
                 ledger.append(drafted.holds)
@@ -54,6 +54,11 @@ def post_to(path: Path, settlement: Settlement, allowed: str = "") -> Posting:
                 ledger.append(drafted.lines)
         check_disputes(drafted, settlement)
         return Posting(tuple(drafted.lines), ledger.head())
+
+
+def _payees(settlement: Settlement) -> set[str]:
+    reviewers = {award.payee_id or award.reviewer_id for award in settlement.awards}
+    return reviewers | {one.payee_id or one.grader_id for one in settlement.gradings}
 
 
 def preview(path: Path, settlement: Settlement, allowed: str = "") -> list[LedgerEntry]:

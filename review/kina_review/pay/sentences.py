@@ -11,6 +11,7 @@ from kina_review.records import LedgerEntry
 
 SENTENCES: Mapping[str, str] = {
     "complete": "a complete review",
+    "graded": "reviews of this item graded",
     "audit_penalty": "the item failed its audit",
     "win": "higher review score, at or above the bar",
     "loss": "the other review scored higher",
@@ -73,8 +74,10 @@ def rule_sentence(version: str, terms: Mapping[str, Any], currency: str) -> str:
         return f"Rule {version}."
     tie = TIE_SENTENCES.get(str(terms.get("tie")), "equal scores need a rule of their own")
     since = f" From {terms['valid_from']} on." if terms.get("valid_from") else ""
+    grade = terms.get("grade_minor")
+    graded = f" {format_amount(grade, currency)} {currency} for each review graded." if grade else ""
     return (
         f"Rule {version}: {format_amount(base, currency)} {currency} for a complete review in time, and "
         f"{format_amount(bonus, currency)} more for the better of an item's two reviews if its score is "
-        f"{terms.get('bar')} or more; {tie}.{since}"
+        f"{terms.get('bar')} or more; {tie}.{since}{graded}"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from kina_review.tournament.options import SettleOptions
 from kina_review.tournament.payrules import build_pay_rule, read_pay_rules
 from kina_review.tournament.settlement import Settlement, Terms, settle
 
-POSTED = ("base", "bonus", "penalty")
+POSTED = ("base", "bonus", "penalty", "grading")
 """Kinds of lines that a settlement posts for people."""
 
 
@@ -101,17 +101,21 @@ class Settled:
         base = sum(award.base_minor for award in done.awards)
         bonus = sum(award.bonus_minor for award in done.awards)
         penalty = sum(award.penalty_minor for award in done.awards)
+        gradings = sum(one.amount_minor for one in done.gradings)
+        more = {"grading_minor": gradings} if done.gradings else {}
         keys = {"item_id", "round", "reviewer_id", "kind", "amount_minor", "reason", "rule"}
         posted = None if self.posted is None else [line.model_dump(include=keys) for line in self._lines()]
         return {
             "awards": [award.model_dump(exclude={"payee_id"}) for award in done.awards],
+            **({"gradings": [asdict(one) for one in done.gradings]} if done.gradings else {}),
             "tie_rate": done.tie_rate,
             "totals": {
                 "currency": done.terms.rules[0].currency,
                 "base_minor": base,
                 "bonus_minor": bonus,
                 "penalty_minor": penalty,
-                "total_minor": base + bonus + penalty,
+                **more,
+                "total_minor": base + bonus + penalty + gradings,
             },
             "contests": done.statuses,
             "decisions": dict(sorted(Counter(decision.decision for decision in self.decisions).items())),
@@ -146,10 +150,11 @@ def terms_of(options: SettleOptions, numbers: ReviewRules = ReviewRules()) -> Te
 
 
 def _pay_rules(options: SettleOptions, numbers: ReviewRules) -> Sequence[PayRule]:
-    given = {key: getattr(options, key) for key in ("base", "bonus", "currency", "bar", "tie")}
+    names = ("base", "bonus", "grade_pay", "currency", "bar", "tie")
+    given = {key: getattr(options, key) for key in names}
     if options.rules is None:
         return [build_pay_rule(options.rule_version or "1", given, numbers)]
-    clash = [f"--{name}" for name, value in given.items() if value is not None]
+    clash = [f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None]
     if clash:
         raise UsageError(f"--rules already says what {', '.join(clash)} would say")
     return read_pay_rules(options.rules)
@@ -158,7 +163,7 @@ def _pay_rules(options: SettleOptions, numbers: ReviewRules) -> Sequence[PayRule
 def echo_terms(terms: Terms) -> dict[str, Any]:
     """Return terms as plain values."""
     return {
-        "rules": [rule.model_dump(mode="json") for rule in terms.rules],
+        "rules": [rule.terms() for rule in terms.rules],
         "seed": terms.seed,
         "deadline": terms.deadline.isoformat() if terms.deadline else None,
         "penalty_minor": terms.usual_penalty_minor if terms.penalty_minor is None else terms.penalty_minor,

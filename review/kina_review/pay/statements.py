@@ -22,7 +22,7 @@ from kina_review.records import LedgerEntry
 from kina_review.rubric import ReviewRules
 from kina_review.tournament.evidence import read_evidence
 
-MOVES_MONEY = ("base", "bonus", "penalty", "payment")
+MOVES_MONEY = ("base", "bonus", "penalty", "grading", "payment")
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,9 @@ class SettleOptions:
     )
     base: str | None = option(None, help="Pay for a complete review, such as 2.00.")
     bonus: str | None = option(None, help="Pay for winning an item, such as 5.00.")
+    grade_pay: str | None = option(
+        None, help="Pay of an adjudicator for each review graded, such as 1.00; the ledger pays it too."
+    )
     currency: str | None = option(None, help="ISO 4217 code.")
     bar: str | None = option(None, help="Least review_score that can win.")
     tie: Literal["split", "strict", "coin"] | None = option(

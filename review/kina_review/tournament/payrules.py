@@ -63,6 +63,8 @@ class RuleRow(Record):
     bonus: Decimal
     bar: Decimal
     tie: Tie | None = None
+    grade: Decimal = Decimal(0)
+    """What an adjudicator earns for each review graded."""
 
 
 def pay_rule(row: RuleRow, where: str) -> PayRule:
@@ -79,6 +81,7 @@ def pay_rule(row: RuleRow, where: str) -> PayRule:
         bonus_minor=parse_pay(row.bonus, row.currency, f"{where}: bonus"),
         bar=row.bar,
         tie=row.tie,
+        grade_minor=parse_pay(row.grade, row.currency, f"{where}: grade"),
     )
 
 
@@ -110,6 +113,7 @@ def build_pay_rule(
         bonus_minor=parse_pay(given.get("bonus") or numbers.bonus, currency, "--bonus"),
         bar=numbers.bar if bar is None else _parse_bar(bar),
         tie=_tie(given.get("tie") or numbers.tie),
+        grade_minor=parse_pay(given.get("grade_pay") or numbers.grade_pay, currency, "--grade-pay"),
     )
 
 

@@ -25,6 +25,7 @@ from kina_review.rubric import REVIEWS_PER_ITEM, ReviewRules
 from kina_review.tournament.contest import Outcome, average_grades, compare_audited, print_score, score_of
 from kina_review.tournament.decisions import round_order
 from kina_review.tournament.evidence import Evidence, gather
+from kina_review.tournament.gradings import Grading, pay_gradings
 from kina_review.tournament.payrules import check_rules, rule_at
 from kina_review.tournament.screening import Desk, check_reviews, screen
 
@@ -74,6 +75,8 @@ class Settlement:
     """(item_id, round) to the reviews that count: what decisions on items rest on."""
     evidence: dict[tuple[str, str], Evidence] = field(repr=False)
     """(item_id, round) to all that decided its pay."""
+    gradings: tuple[Grading, ...] = ()
+    """What adjudicators earn, where the rules pay them."""
 
     @property
     def tie_rate(self) -> float | None:
@@ -115,11 +118,13 @@ def settle(
     desks = screen(reviews, terms.deadline_at)
     awards: list[Award] = []
     contests: list[Contest] = []
+    rules: dict[tuple[str, str], PayRule] = {}
     begun = _first_rounds(desks)
     for place, desk in desks.items():
         # what is reviewed anew is reviewed under the bar and pay of its first round
         first = begun.get(place[0], desk)
         rule = rule_at(terms.rules, _first_moment(first)) if first.reviews else terms.rules[0]
+        rules[place] = rule
         scores = {review.reviewer_id: score_of(review, graded, numbers) for review in desk.reviews}
         status, outcome = _hold(place, scores, found.get(place), rule, terms)
         contest = Contest(
@@ -144,7 +149,8 @@ def settle(
         )
         for place, one in gather(reviews, grades, found).items()
     }
-    return Settlement(tuple(awards), tuple(contests), tuple(aside), terms, counted, evidence)
+    gradings = pay_gradings(grades, reviews, rules)
+    return Settlement(tuple(awards), tuple(contests), tuple(aside), terms, counted, evidence, gradings)
 
 
 def _hold(

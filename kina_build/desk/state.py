@@ -1,0 +1,114 @@
+"""The state of the workbench: what one reading of the folder gave, and the frame of every page."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from kina_build.desk.bench import Bench, read_bench, stamp_files
+from kina_build.desk.book import Book
+from kina_build.desk.guard import policy
+from kina_build.desk.queues import NAMES, Case, find_cases
+from kina_build.desk.search import Index, open_index
+from kina_build.items.markup import show_text
+from kina_build.project.decisions import NAME
+from kina_build.report.site import PAGES, make_environment, page_values
+
+WHO = "kina_desk_who"
+"""Cookie: who decides in this browser."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What one reading of the folder gave."""
+
+    bench: Bench
+    index: Index
+    cases: Mapping[str, list[Case]]
+
+
+@dataclass
+class Desk:
+    """The workbench of one folder: reads it anew where a file of it was written anew."""
+
+    root: Path
+    title: str
+    who: str
+    read_only: bool = False
+    cache: Path | None = None
+    _state: State | None = field(default=None, repr=False)
+    lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def state(self) -> State:
+        """Return the folder as it is now.
+
+        Raises:
+            InputError: a file that cannot be read.
+        """
+        state = self._state
+        if state is None or stamp_files(list(state.bench.found.files.values())) != state.bench.stamp:
+            bench = read_bench(self.root)
+            state = self._state = State(bench, open_index(bench, self.cache), find_cases(bench))
+        return state
+
+    def book(self) -> Book:
+        """Return the decisions on the items as they are now."""
+        return Book(self.root, self.state().bench.items)
+
+    def deciding(self, request: Request) -> str:
+        """Return who decides in this browser."""
+        said = request.cookies.get(WHO, "")
+        return said if NAME.fullmatch(said) else self.who
+
+    def render(self, template: str, state: State, file: str, status: int = 200, **values: Any) -> Response:
+        """Fill in a template of the desk."""
+        shared = page_values(
+            state.bench.artefacts,
+            title=self.title,
+            navigation=navigation(state.bench),
+            link=link_item,
+            named=True,
+        )
+        tools = {"read_only": self.read_only, "names": NAMES, "text": safe_text, "item_url": item_url}
+        environment = make_environment("kina_build.desk")
+        html = environment.get_template(template).render(shared | tools | values, file=file)
+        return make_page(html, status)
+
+
+def item_url(item_id: str) -> str:
+    """Return the address of an item."""
+    return f"/items/{quote(item_id, safe='')}"
+
+
+def case_url(case: Case) -> str:
+    """Return the address of a case."""
+    return f"/decide/{case.queue}/{case.case_id}"
+
+
+def link_item(item_id: str) -> Markup:
+    """Return an item's id, linked to everything that is known of it."""
+    return Markup('<a href="{}">{}</a>').format(item_url(item_id), item_id)
+
+
+def safe_text(text: str) -> Markup:
+    """Return a text as HTML with its formulas; everything in it is escaped."""
+    return Markup(show_text(text))  # noqa: S704
+
+
+def navigation(bench: Bench) -> list[tuple[str, str]]:
+    """Return the address and the name of each page that the artefacts allow."""
+    shown = [(f"/pages/{page.file}", page.name) for page in PAGES if page.shown(bench.artefacts)]
+    return [("/", "Desk"), ("/items", "Items"), ("/decide", "Decide"), *shown, ("/compare", "Compare")]
+
+
+def make_page(html: str, status: int = 200) -> Response:
+    """Answer with a page, under a policy that names its own style."""
+    return HTMLResponse(html, status, headers={"content-security-policy": policy(html)})

@@ -1,0 +1,159 @@
+"""Judges' votes: two of three count, errors at stated rates are borne, and nothing is changed by them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kina_build.chat import ChatReply, ChatRequest
+from kina_build.errors import Refusal
+from kina_build.items.checking.lint import check
+from kina_build.items.model import Item
+from kina_build.items.pool import write_pool
+from kina_build.repair.judges import judge_items, read_opinion, request_for
+from kina_build.repair.mend import diagnose
+from tests.repair.scripted_judges import Truth, judges
+from tests.servers import said, scripted
+
+Make = Callable[..., Item]
+TEXTS = ["oxygen", "argon", "neon", "xenon"]
+THREE = ("j1", "j2", "j3")
+
+
+def planted(make_item: Make, count: int = 120) -> tuple[list[Item], dict[str, Truth], dict[str, str]]:
+    """Return items, the truth about each question, and the kinds of the faulty ones; a third is faulty."""
+    faults = {
+        "wrong_key": Truth("C"), "several_keys": Truth("AB"), "no_key": Truth(""),
+        "unclear": Truth("A", "unclear"), "missing_context": Truth("A", "missing_context"),
+        "outdated": Truth("A", "outdated"), "flawed_distractor": Truth("A", "flawed_distractor"),
+    }  # fmt: skip
+    items, truths, kinds = [], {}, {}
+    for n in range(count):
+        key = "A" if n % 3 == 0 else "BCD"[n % 3]
+        item = make_item(f"q{n}", f"Which of the gases is number {n}? {key}", TEXTS, key)
+        kind = list(faults)[n // 3 % len(faults)] if n % 3 == 0 else ""
+        truths[item.question] = faults[kind] if kind else Truth(key)
+        items.append(item)
+        if kind:
+            kinds[item.item_id] = kind
+    return items, truths, kinds
+
+
+def measure(items: Sequence[Item], kinds: dict[str, str], ask: Any) -> tuple[float, float]:
+    """Return recall and precision of the judges' diagnoses, by kind."""
+    judged = judge_items(items, THREE, ask)
+    found = diagnose(items, [], None, judged=judged)
+    assert all(one.proposal is None for one in found)
+    told = {(one.item_id, issue.kind) for one in found for issue in one.issues}
+    right = told & set(kinds.items())
+    return len(right) / len(kinds), len(right) / max(len(told), 1)
+
+
+def test_judges_that_do_not_err_find_every_fault_of_seven_kinds(make_item: Make) -> None:
+    items, truths, kinds = planted(make_item)
+    assert measure(items, kinds, judges(truths, miss=0, false=0)) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("miss", "false", "least_recall", "least_precision"),
+    [(0.2, 0.0, 0.8, 1.0), (0.0, 0.1, 1.0, 0.9), (0.2, 0.1, 0.8, 0.85), (0.4, 0.2, 0.5, 0.6)],
+)
+def test_errors_of_single_judges_are_mostly_outvoted(
+    make_item: Make, miss: float, false: float, least_recall: float, least_precision: float
+) -> None:
+    """By chance two of three judges overlook a fault with 3 m² - 2 m³: .10 at .2, .35 at .4."""
+    items, truths, kinds = planted(make_item)
+    rates = [measure(items, kinds, judges(truths, miss=miss, false=false, seed=n)) for n in range(5)]
+    assert sum(recall for recall, _ in rates) / 5 >= least_recall
+    assert sum(precision for _, precision in rates) / 5 >= least_precision
+
+
+def test_one_judge_that_always_takes_the_first_option_changes_nothing(make_item: Make) -> None:
+    items, truths, kinds = planted(make_item)
+    recall, precision = measure(items, kinds, judges(truths, miss=0, false=0, biased="j2"))
+    assert (recall, precision) == (1.0, 1.0)
+
+
+def test_a_judge_does_not_see_the_key_or_its_explanation(make_item: Make) -> None:
+    item = make_item("q", "Which gas?", TEXTS, "B").model_copy(update={"explanation": "argon, since B"})
+    asked = request_for(item, "j1").messages[-1]["content"]
+    assert "argon" in asked
+    assert "since B" not in asked
+    assert asked == request_for(item.model_copy(update={"correct_answer": "C"}), "j1").messages[-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "issue"),
+    [
+        ('{"right": ["A"], "issue": "none"}', {"A"}, None),
+        ('I think {"right": "b", "issue": "unclear", "why": "x"}', {"B"}, "unclear"),
+        ('{"right": [], "issue": "outdated"}', set(), "outdated"),
+        ('{"right": ["Z"], "issue": "none"} {"right": ["C"], "issue": "none"}', {"C"}, None),
+    ],
+)
+def test_opinions_are_read_as_models_write_them(
+    make_item: Make, text: str, right: set[str], issue: str | None
+) -> None:
+    opinion = read_opinion(text, make_item("q", "Which gas?", TEXTS))
+    assert opinion is not None
+    assert (opinion.right, opinion.issue) == (right, issue)
+
+
+@pytest.mark.parametrize(
+    "text", ["A", "", '{"right": ["Z"]}', '{"right": ["A"], "issue": "bad"}', '{"right": 3}']
+)
+def test_what_is_no_opinion_is_no_vote(make_item: Make, text: str) -> None:
+    item = make_item("q", "Which gas?", TEXTS)
+    assert read_opinion(text, item) is None
+
+    def ask(requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        return [ChatReply(key=one.key, status="ok", text=text) for one in requests]
+
+    with pytest.raises(Refusal, match="no judge gave an opinion"):
+        judge_items([item], THREE, ask)
+
+
+def test_a_judge_that_fails_leaves_two_votes_that_suffice(make_item: Make) -> None:
+    item = make_item("q", "Which gas? A", TEXTS, "A")
+    right = judges({"Which gas? A": Truth("C")}, miss=0, false=0)
+
+    def ask(requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        failed = ChatReply(key="x", status="timeout", error="late")
+        return [failed if one.model == "j3" else right([one])[0] for one in requests]
+
+    judged = judge_items([item], THREE, ask)
+    assert judged.unread == 1
+    ((kind, evidence),) = judged.evidence["q"]
+    assert kind == "wrong_key"
+    assert evidence.message == "2 of 2 judges hold C right, the key is A"
+
+
+def test_the_command_asks_about_doubtful_items_and_keeps_replies(
+    make_item: Make, tmp_path: Path, kina: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    doubtful = make_item("q1", "Which gas?", ["x", "y", "y "], "A")
+    write_pool(Path("pool.jsonl"), [doubtful, make_item("q2", "Which metal?", TEXTS, "B")])
+    with scripted(lambda _prompt, _times: said('{"right": ["B"], "issue": "unclear"}')) as server:
+        line = ["repair", "pool.jsonl", "--base-url", server.url, "--json"]
+        line += [part for model in THREE for part in ("--judge", model)]
+        report = json.loads(kina(*line).stdout)
+        assert report["judges"] == {"calls": {"ok": 3}, "unread": 0}
+        issues = {issue["kind"]: issue["evidence"] for issue in report["diagnoses"][0]["issues"]}
+        assert issues.keys() == {"wrong_key", "unclear", "flawed_distractor"}
+        assert len(server.asked) == 3
+        kina(*line, "--judge-all")
+        assert len(server.asked) == 6
+        kina(*line, "--force")
+        assert len(server.asked) == 9
+
+
+def test_findings_and_judges_stand_side_by_side(make_item: Make) -> None:
+    item = make_item("q", "What does the passage above imply? A", TEXTS, "A")
+    ask = judges({item.question: Truth("A", "missing_context")}, miss=0, false=0)
+    (found,) = diagnose([item], check([item]), judged=judge_items([item], THREE, ask))
+    assert [evidence.by for evidence in found.issues[0].evidence] == ["missing_passage", "judges"]
