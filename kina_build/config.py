@@ -369,8 +369,8 @@ class ReleaseRules(Section):
 class ScoringRules(Section):
     """Numbers of model runs and scoring: table [scoring]."""
 
-    samples: int = Field(4, ge=1)
-    """Replies asked for per item (k of AVG@k); the KINA paper, section 5, uses 4."""
+    samples: int = Field(1, ge=1)
+    """Replies asked for per item (k of AVG@k), each of them paid for; the KINA paper, section 5, uses 4."""
     temperature: float | None = Field(None, ge=0)
     """Sent with each call; none: the endpoint's default."""
     max_tokens: int = Field(16384, ge=1)

@@ -15,20 +15,6 @@ def silent(done: int, total: int) -> None:
     """Ignore progress: the default of every library function that takes one."""
 
 
-Bars = Callable[[str], AbstractContextManager[Progress]]
-"""Opens one bar with a label: `with bars("encoding") as progress`."""
-
-
-@contextmanager
-def no_bars(label: str) -> Iterator[Progress]:
-    """Show no bar: the default of every library function that opens some."""
-    yield silent
-
-
-def unsaid(line: str) -> None:
-    """Say nothing: the default of every library function that tells its user something."""
-
-
 @contextmanager
 def collector_paused() -> Iterator[None]:
     """Keep Python's collector from walking a million live options again and again; none form cycles."""

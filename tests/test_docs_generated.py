@@ -149,13 +149,8 @@ def test_every_field_of_a_record_is_on_its_page() -> None:
 
 def test_every_key_of_a_project_is_on_its_page() -> None:
     text = MADE["project.md"]
-    for heading in (
-        "[project]",
-        "[[project.source]]",
-        "[project.support]",
-        "[[project.model]]",
-        "[review.batch]",
-    ):
+    headings = ("[project]", "[[project.source]]", "[project.support]", "[[project.model]]", "[review.batch]")
+    for heading in headings:
         assert f"## {heading}\n" in text
     for name in (*ProjectTable.model_fields, *Source.model_fields):
         assert f"| `{name}` |" in text or f"project.{name}]" in text, name

@@ -65,6 +65,8 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "link": "Link predicted names to Wikidata items",
             "compare": "Compare two models, or one under two conditions",
             "rank": "Rank models with confidence sets of ranks",
+            "shrink": "Choose a short form, with its error",
+            "difficulty": "Measure how hard items are",
         },
         "Look": {
             "desk": "Look, search and decide in a browser",

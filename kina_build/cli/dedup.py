@@ -33,13 +33,12 @@ def dedup(run: Run, options: DedupOptions) -> None:
 
     engine = run.engine_rules(options.engine, options.memory)
     place = Place(engine, work_folder(options.output), Reuse(run.force))
-    bars, say, warn = run.console.progress, run.console.say, run.console.warn
     encoding = run.settings.encode.engine
     if stage is None:
-        told = run_explain(options, rules, place, engine=encoding, bars=bars, say=say, warn=warn)
+        told = run_explain(options, rules, place, engine=encoding, tell=run.console)
         run.report(told.model_dump(mode="json"), show_explanation)
         return
-    done = run_dedup(options, rules, place, engine=encoding, bars=bars, say=say, warn=warn)
+    done = run_dedup(options, rules, place, engine=encoding, tell=run.console)
     stage.finish(
         done.report,
         packages=done.packages,
@@ -66,16 +65,13 @@ def contamination(run: Run, options: ContaminationOptions) -> None:
     from kina_build.encode.kept import Reuse
 
     reuse = Reuse(run.force)
-    console = run.console
     done = run_contamination(
         options,
         rules,
         run.engine_rules(None, options.memory),
         reuse,
         encoding=run.settings.encode.engine,
-        bars=console.progress,
-        say=console.say,
-        warn=console.warn,
+        tell=run.console,
     )
     result = done.result
     stage.finish(

@@ -14,6 +14,7 @@ from kina_build.cli import (
     dedup,
     demo,
     desk,
+    fidelity,
     items,
     project,
     ranking,
@@ -91,6 +92,7 @@ GROUPS = (
     release,
     scoring,
     ranking,
+    fidelity,
     report,
     desk,
 )

@@ -87,6 +87,6 @@ def one_bar(console: Console, label: str) -> Iterator[Progress]:
     from rich.progress import Progress as Bar
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Bar(*columns, console=RichConsole(file=sys.stderr), transient=True, redirect_stderr=False) as bar:
+    with Bar(*columns, console=RichConsole(file=sys.stderr), transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -24,8 +24,8 @@ def run(run: Run, options: RunOptions) -> None:
     from dataclasses import asdict
 
     from kina_build.chat import ReplyLog, open_log
-    from kina_build.scoring.asking import carry_out, plan_inquiry, put_together
-    from kina_build.scoring.targets import estimate, read_targets
+    from kina_build.scoring.runs.asking import carry_out, plan_inquiry, put_together
+    from kina_build.scoring.runs.targets import estimate, read_targets
 
     rules = run.section(options, "chat")
     options.check()

@@ -89,6 +89,10 @@ def show_models(report: dict[str, Any], console: Console) -> None:
     columns = ["model", "AVG@k", "Pass@1", "macro", "chance", "answered", "items", "k"]
     console.table("accuracy (mean over items; macro: mean over disciplines)", columns, rows)
     _show_samples(report["models"], console)
+    if report.get("estimates"):
+        table = [[e["model"], e["score"], e["estimate"], e["low"], e["high"]] for e in report["estimates"]]
+        columns = ["model", "on the form", "on the pool", "low", "high"]
+        console.table("estimated score on the whole pool, with its interval", columns, table)
     if report.get("extractors"):
         columns = ["rule", "model", "accuracy", "rank", "unread", "with random letters", "other than ours"]
         table = [
@@ -107,11 +111,26 @@ def show_models(report: dict[str, Any], console: Console) -> None:
     ]
     if unread:
         console.table("not read, or not answered", ["model", "status", "replies"], unread)
+        _show_open(report["models"], console)
     dropped = [[reason, n] for reason, n in report["dropped"].items() if n]
     if dropped:
         console.table("rows left out", ["reason", "rows"], dropped)
     for model in report["models"]:
         _explain(model, console)
+
+
+def _show_open(models: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """Say where replies that were not read could change who is ahead."""
+    known = [m for m in models if m["accuracy_answered"] is not None]
+    if not known:
+        return
+    best = max(m["accuracy_answered"] for m in known)
+    open_to = [m for m in known if m["accuracy_answered"] < best <= m["unread_right"]]
+    for m in open_to:
+        console.say(
+            f"{m['model']}: with every reply right that was not read it would score {m['unread_right']:.4f}, "
+            "and be ahead or level"
+        )
 
 
 def _show_samples(models: Sequence[Mapping[str, Any]], console: Console) -> None:
@@ -163,13 +182,15 @@ def show_triples(report: dict[str, Any], console: Console) -> None:
     columns = ["relation", "n", "P", "R", "F1"]
     rows = [[name, row["n"], row["p"], row["r"], row["f1"]] for name, row in report["relations"].items()]
     macro = report["macro"]
-    mean_of = "pairs" if report["mode"] == "lm-kbc-2024" else "relations"
+    of_pairs = ("lm-kbc-2024", "lm-kbc-2025", "lm-kbc-2026")
+    mean_of = "pairs" if report["mode"] in of_pairs else "relations"
     head = [f"all (mean of {mean_of})", sum(row[1] for row in rows), macro["p"], macro["r"], macro["f1"]]
     micro = report["micro"]
     pooled = ["all (counts pooled)", head[1], micro["p"], micro["r"], micro["f1"]]
     console.table(f"triples, {report['mode']}", columns, [head, pooled, *rows])
     kinds = [[kind, n] for kind, n in report["mistakes"]["all"].items()]
-    console.table("mistakes", ["kind", "objects"], kinds)
+    if kinds:
+        console.table("mistakes", ["kind", "objects"], kinds)
     left_out = [[reason, n] for reason, n in report["not_scored"].items() if n]
     if left_out:
         console.table("beside the score", ["what", "rows"], left_out)

@@ -89,7 +89,8 @@ def _choose(
         if not run.console.json:
             raise
         run.console.error(error, reported=True)
-        said = {"status": "infeasible", "reason": error.message} | asdict(error.shortage)
+        told = {"lines": list(error.lines), "hint": error.hint, "exit_code": error.exit_code}
+        said = {"error": told, "status": "infeasible", "reason": error.message} | asdict(error.shortage)
         run.report(said, show_nothing, error.exit_code)
         return
     if options.output is not None:

@@ -40,6 +40,7 @@ def support(run: Run, options: SupportOptions) -> None:
         Reuse(run.force),
         run.console,
         lambda path: open_log(run, path),
+        settings.encode.engine,
     )
     in_folder = setup.in_partitions and not draw
     if not draw:

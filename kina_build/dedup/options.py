@@ -79,6 +79,11 @@ class ContaminationOptions:
         "Markdown, plain text; also .gz, .zst); repeatable.",
         role=Role.input,
     )
+    map_: tuple[str, ...] = option(
+        (),
+        help="Read an item field of the corpora from a column or a dotted path, as `kina import` does.",
+        metavar="KEY=COLUMN",
+    )
     output: Path = option(
         Path("contamination.json"), "-o", help="Where to write the result.", role=Role.output
     )

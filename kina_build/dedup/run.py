@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,10 @@ from kina_build.encode.kept import Reuse
 from kina_build.encode.vectorcache import default_cache
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
-from kina_build.progress import Bars, Progress, no_bars, silent, unsaid
+from kina_build.progress import NOBODY, Progress, Teller, silent
 from kina_build.rows.jsonl import write_text
 from kina_build.rows.tables import read_typed
 
-Say = Callable[[str], None]
 Items = Iterable[Item] | Path | str
 """Items with unique ids, or the file of a pool."""
 
@@ -87,9 +86,7 @@ def run_dedup(
     place: Place,
     *,
     engine: EncodeEngine = "auto",
-    bars: Bars = no_bars,
-    say: Say = unsaid,
-    warn: Say = unsaid,
+    tell: Teller = NOBODY,
 ) -> DedupRun:
     """Do what `kina dedup` does: read the files, compare, and write the results.
 
@@ -98,17 +95,15 @@ def run_dedup(
         rules: the resolved settings.
         place: where vectors lie; what a stopped run left there is gone on from.
         engine: what runs the packaged encoder.
-        bars: opens a progress bar.
-        say: told what a user may like to know.
-        warn: told what a user must know.
+        tell: told how far the work is, and what a user should know.
 
     Raises:
         InputError, RowErrors: a file cannot be read, or holds what is no item, label or decision.
         Refusal: the encoder does not know the items' script, or too many pairs are close.
     """
-    done = _compare(options, rules, place, engine=engine, bars=bars, say=say, warn=warn)
+    done = _compare(options, rules, place, engine=engine, tell=tell)
     for row in done.result.unused_overrides:
-        warn(f"override {row!r} names no item of this pool")
+        tell.warn(f"override {row!r} names no item of this pool")
     done.result.write(options.output)
     if options.page:
         write_text(options.page, render_clusters(done.result, done.corpus.items))
@@ -122,9 +117,7 @@ def run_explain(
     place: Place,
     *,
     engine: EncodeEngine = "auto",
-    bars: Bars = no_bars,
-    say: Say = unsaid,
-    warn: Say = unsaid,
+    tell: Teller = NOBODY,
 ) -> Explanation:
     """Explain what is decided about one item; writes nothing.
 
@@ -132,7 +125,7 @@ def run_explain(
         InputError: as run_dedup, or there is no such item.
         Refusal: as run_dedup.
     """
-    done = _compare(options, rules, place, engine=engine, bars=bars, say=say, warn=warn)
+    done = _compare(options, rules, place, engine=engine, tell=tell)
     told = explain_item(options.explain or "", done.corpus, done.result, done.result.rules)
     place.clear()
     return told
@@ -144,9 +137,7 @@ def _compare(
     place: Place,
     *,
     engine: EncodeEngine,
-    bars: Bars,
-    say: Say,
-    warn: Say,
+    tell: Teller,
 ) -> DedupRun:
     decisions = read_typed(options.overrides, Override) if options.overrides else []
     if place.reuse.forced:
@@ -155,20 +146,20 @@ def _compare(
     if options.explain is not None:
         check_item(options.explain, items)
     encoder = loading.load_encoder(rules.encoder, rules, engine) if not options.no_near else None
-    with bars("encoding") as progress:
+    with tell.progress("encoding") as progress:
         corpus = _encode(
             options, rules, place, items, encoder=encoder, progress=progress, decisions=decisions
         )
     for line in place.reuse.notes:
-        warn(line)
+        tell.warn(line)
     if note := place.note(corpus.vectors):
-        say(note)
+        tell.say(note)
     choice = None
     if options.labels:
         choice = choose_for_corpus(read_typed(options.labels, LabelledPair), corpus, rules)
         if options.threshold is None:
             rules = rules.model_copy(update={"threshold": choice.chosen.threshold})
-    with place.scanning(corpus.vectors, rules) as scan, bars("comparing") as progress:
+    with place.scanning(corpus.vectors, rules) as scan, tell.progress("comparing") as progress:
         result = find_copies(corpus, rules, decisions, progress, scan)
     packages = [
         "numpy",

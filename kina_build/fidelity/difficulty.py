@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.config import FidelityRules
-from kina_build.fidelity.irt import Fit, fit, fit_squares
+from kina_build.fidelity.irt import fit, fit_squares
 from kina_build.fidelity.responses import Responses
 from kina_build.ranking.itemanalysis import rest_correlation
 from kina_build.rows.jsonl import write_records
@@ -31,7 +31,7 @@ class ItemDifficulty(BaseModel):
     rest_correlation: float | None
     """Of its scores with those on all other items; None where all models score the same."""
     difficulty: float
-    """b of the 1PL: the ability at which half of the models get it right, in standard deviations of models."""
+    """b of the 1PL: the ability at which half get it right, in standard deviations of models."""
     difficulty_low: float
     difficulty_high: float
     discrimination: float
@@ -71,7 +71,7 @@ class Difficulties:
             "settled": self.settled,
             "flags": dict(sorted(counts.items())),
             "warnings": list(self.warnings),
-            "hardest": [item.item_id for item in sorted(self.items, key=lambda one: -one.difficulty)[:10]],
+            "hardest": [one.item_id for one in sorted(self.items, key=lambda one: -one.difficulty)[:10]],
         }
 
     def write(self, path: Path) -> None:
@@ -95,7 +95,8 @@ def measure_difficulty(responses: Responses, rules: FidelityRules = FidelityRule
     """
     from scipy.stats import norm
 
-    easy, sharp = fit(responses.scores, "1PL"), fit(responses.scores, "2PL")
+    easy = fit(responses.scores, "1PL")
+    sharp = fit(responses.scores, "2PL", easy)
     infit, outfit = fit_squares(responses.scores, easy)
     z = float(norm.ppf((1 + rules.level) / 2))
     p, rest = responses.scores.mean(axis=0), rest_correlation(responses.scores)
@@ -108,7 +109,12 @@ def measure_difficulty(responses: Responses, rules: FidelityRules = FidelityRule
             **_interval("discrimination", sharp.slope[at], sharp.slope_error[at], z),
             infit=round(float(infit[at]), 4),
             outfit=round(float(outfit[at]), 4),
-            flags=_flags(p[at], rest[at], sharp, at, z, max(infit[at], outfit[at])),
+            flags=_flags(
+                p[at],
+                rest[at],
+                steepest=sharp.slope[at] + z * sharp.slope_error[at],
+                square=max(infit[at], outfit[at]),
+            ),
         )
         for at, item_id in enumerate(responses.item_ids)
     ]
@@ -123,11 +129,11 @@ def _interval(name: str, value: float, error: float, z: float) -> dict[str, Any]
     return {key: round(float(end), 4) for key, end in ends.items()}
 
 
-def _flags(p: float, rest: float, sharp: Fit, at: int, z: float, square: float) -> tuple[str, ...]:
+def _flags(p: float, rest: float, *, steepest: float, square: float) -> tuple[str, ...]:
     found = {
         "all right": p == 1,
         "all wrong": p == 0,
-        "wrong sign": bool(rest < 0 and sharp.slope[at] + z * sharp.slope_error[at] < 0),
+        "wrong sign": bool(rest < 0 and steepest < 0),
         "misfit": bool(square > MISFIT),
     }
     return tuple(name for name, holds in found.items() if holds)
@@ -138,7 +144,7 @@ def _warn(responses: Responses, rules: FidelityRules, settled: bool) -> tuple[st
     told = []
     if count < rules.models_1pl:
         told.append(
-            f"{count} models are few for a difficulty: {rules.models_1pl} or more give intervals worth reading"
+            f"{count} models are few for a difficulty: {rules.models_1pl} or more give useful intervals"
         )
     if count < rules.models_2pl:
         told.append(

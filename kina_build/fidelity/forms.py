@@ -48,9 +48,13 @@ def draw_bins(taught: Responses, size: int, bins: int, rng: np.random.Generator)
 
 
 def draw_spread(taught: Responses, size: int, bins: int, rng: np.random.Generator) -> Indices:
-    """Take every n-th item in the order of stratum and difficulty, from a random start."""
+    """Take every n-th item in the order of stratum and difficulty, from a random start.
+
+    Difficulty rises in one stratum and falls in the next, so that a late start does not make all harder.
+    """
     tie = rng.permutation(len(taught.item_ids))
-    order = np.lexsort((tie, _difficulty(taught), taught.stratum))
+    turned = np.where(taught.stratum % 2, -1.0, 1.0)
+    order = np.lexsort((tie, turned * _difficulty(taught), taught.stratum))
     places = np.floor((np.arange(size) + rng.random()) * len(order) / size).astype(np.int64)
     return np.sort(order[places])
 
@@ -71,7 +75,7 @@ def _round(counts: Indices, size: int, rng: np.random.Generator) -> Indices:
 
 
 def _shuffled_within(cell: Indices, rng: np.random.Generator) -> Indices:
-    return np.lexsort((rng.permutation(len(cell)), cell))
+    return np.asarray(np.lexsort((rng.permutation(len(cell)), cell)), dtype=np.int64)
 
 
 def _first_of_each(order: Indices, counts: Indices, wanted: Indices) -> list[Indices]:

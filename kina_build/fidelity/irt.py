@@ -17,16 +17,16 @@ from kina_build.fidelity.responses import Floats
 
 Form = Literal["1PL", "2PL"]
 
-GRID = np.linspace(-4.0, 4.0, 121)
+GRID = np.linspace(-4.0, 4.0, 81)
 """Abilities at which posteriors are kept."""
 EASE_SD = 3.0
 """Standard deviation of the normal prior of d: weak, for logits beyond 6 are not met."""
 SLOPE_MEAN, SLOPE_SD = 1.0, 0.7
 """Normal prior of a; it may turn negative, which says that a key should be read again."""
-ROUNDS = 200
-SETTLED = 1e-4
+ROUNDS = 100
+SETTLED = 2e-3
 """Largest move of a parameter at which EM ends."""
-STEPS = 3
+STEPS = 2
 """Newton steps of the items a round."""
 
 
@@ -64,31 +64,31 @@ class Fit:
         return np.asarray(np.sqrt(np.maximum(variance, 0)) / np.abs(a))
 
 
-def fit(scores: Floats, form: Form) -> Fit:
+def fit(scores: Floats, form: Form, start: Fit | None = None) -> Fit:
     """Fit a model to the scores of many models on many items.
 
     Args:
         scores: shape (models, items), in [0, 1]; a mean of samples counts as one answer.
         form: 1PL shares one discrimination, 2PL has one for each item.
+        start: a fit to start from, such as the 1PL for the 2PL.
     """
     share = scores.mean(axis=0).clip(0.02, 0.98)
-    slope, ease = np.ones(scores.shape[1]), np.log(share / (1 - share))
+    slope: Floats = np.ones(scores.shape[1]) if start is None else start.slope
+    ease: Floats = np.log(share / (1 - share)) if start is None else start.ease
     prior = np.exp(-(GRID**2) / 2)
     prior /= prior.sum()
-    settled, rounds = False, 0
-    for rounds in range(1, ROUNDS + 1):
+    settled, done = False, 0
+    while done < ROUNDS and not settled:
         posterior = _posterior(scores, slope, ease, prior)
-        before = slope.copy(), ease.copy()
+        before = slope, ease
         right, seen = scores.T @ posterior, posterior.sum(axis=0)
         for _ in range(STEPS):
             slope, ease = _step(form, slope, ease, right, seen)
-        moved = max(float(np.abs(slope - before[0]).max()), float(np.abs(ease - before[1]).max()))
-        if moved < SETTLED:
-            settled = True
-            break
+        settled = max(float(np.abs(slope - before[0]).max()), float(np.abs(ease - before[1]).max())) < SETTLED
+        done += 1
     posterior = _posterior(scores, slope, ease, prior)
     errors = _errors(form, slope, ease, posterior.sum(axis=0))
-    return Fit(form, slope, ease, *errors, posterior @ GRID, rounds, settled)
+    return Fit(form, slope, ease, *errors, posterior @ GRID, done, settled)
 
 
 def probability(found: Fit) -> Floats:
@@ -113,8 +113,8 @@ def fit_squares(scores: Floats, found: Fit) -> tuple[Floats, Floats]:
 def _posterior(scores: Floats, slope: Floats, ease: Floats, prior: Floats) -> Floats:
     """Return the weight of each ability for each model, shape (models, grid)."""
     logits = slope[:, None] * GRID + ease[:, None]
-    right, wrong = -np.logaddexp(0, -logits), -np.logaddexp(0, logits)
-    log = scores @ (right - wrong) + wrong.sum(axis=0) + np.log(prior)
+    # log P(right) - log P(wrong) is the logit itself; log P(wrong) = -log(1 + exp(logit))
+    log = scores @ logits - np.logaddexp(0, logits).sum(axis=0) + np.log(prior)
     weight = np.exp(log - log.max(axis=1, keepdims=True))
     return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.errors import InputError, Refusal
-from kina_build.ranking.sources import ScoreTable, read_scores
+from kina_build.ranking.files.sources import ScoreTable, read_scores
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

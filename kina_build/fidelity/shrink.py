@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kina_build.config import FidelityRules
-from kina_build.errors import Refusal
+from kina_build.errors import Refusal, RowErrors, UsageError
 from kina_build.fidelity.estimators import KINDS, fit_line, read_form
 from kina_build.fidelity.forms import DRAWS, Method
 from kina_build.fidelity.judging import (
@@ -22,10 +22,15 @@ from kina_build.fidelity.judging import (
     try_form,
     try_method,
 )
-from kina_build.fidelity.responses import Indices, Responses
+from kina_build.fidelity.options import ResponseOptions, ShrinkOptions
+from kina_build.fidelity.responses import Indices, Responses, read_responses
 from kina_build.progress import Progress, silent
-from kina_build.scoring.estimator import Estimator, Kind, digest_items
+from kina_build.rows.tables import need_rows
+from kina_build.scoring.estimator import Estimator, Kind, LeftOut, digest_items
 from kina_build.selection.budget import Sample, Stratum
+from kina_build.selection.files import levels
+from kina_build.selection.inputs import read_ids
+from kina_build.selection.labels import read_labels
 from kina_build.selection.sharing import Drawn
 
 METHODS: tuple[Method, ...] = ("random", "bins", "spread")
@@ -110,21 +115,36 @@ def shrink(
         name, kind = min(trials, key=lambda key: trials[key].error)
         groups = _ways(responses, families)
         ways = [(how, try_form(responses, items, kind, own)) for how, own in groups]
-        return _settle(responses, items, name, kind, trials, ways, seed, rules)
+        return _settle(responses, items, (name, kind), trials, ways, seed=seed, rules=rules)
     _check_size(size, responses)
     names = METHODS if method == "auto" else tuple(dict.fromkeys(("random", method)))
-    trials = {}
-    for done, one in enumerate(names, start=1):
-        found = try_method(responses, one, size, kinds, singly(responses), bins=rules.bins, seeds=seeds)
-        trials |= {(one, kind): trial for kind, trial in found.items()}
-        on_progress(done, len(names))
+    trials = try_all(responses, size, names, kinds, rules, on_progress=on_progress)
     name, kind = choose(trials) if method == "auto" else _best_of(trials, method)
     items = DRAWS[name](responses, size, rules.bins, np.random.default_rng(seed))
     ways = [("singly", trials[name, kind])]
     for how, own in _ways(responses, families)[1:]:
         found = try_method(responses, name, size, (kind,), own, bins=rules.bins, seeds=seeds)
         ways.append((how, found[kind]))
-    return _settle(responses, items, name, kind, trials, ways, seed, rules)
+    return _settle(responses, items, (name, kind), trials, ways, seed=seed, rules=rules)
+
+
+def try_all(
+    responses: Responses,
+    size: int,
+    names: Sequence[Method],
+    kinds: Sequence[Kind],
+    rules: FidelityRules = FidelityRules(),
+    *,
+    on_progress: Progress = silent,
+) -> dict[tuple[Any, Kind], Trial]:
+    """Leave every model out of every method and estimator, over `rules.seeds` draws."""
+    trials: dict[tuple[Any, Kind], Trial] = {}
+    alone = singly(responses)
+    for done, name in enumerate(names, start=1):
+        found = try_method(responses, name, size, kinds, alone, bins=rules.bins, seeds=range(rules.seeds))
+        trials |= {(name, kind): trial for kind, trial in found.items()}
+        on_progress(done, len(names))
+    return trials
 
 
 def choose(trials: Mapping[tuple[Any, Kind], Trial]) -> tuple[Any, Kind]:
@@ -161,13 +181,14 @@ def _check_size(size: int, responses: Responses) -> None:
 def _settle(
     responses: Responses,
     items: Indices,
-    method: str,
-    kind: Kind,
+    chosen: tuple[str, Kind],
     trials: Mapping[tuple[Any, Kind], Trial],
     ways: Sequence[tuple[Any, Trial]],
+    *,
     seed: int,
     rules: FidelityRules,
 ) -> ShortForm:
+    method, kind = chosen
     ids = tuple(responses.item_ids[at] for at in items.tolist())
     x, y = read_form(responses, items, kind), responses.whole
     off = 100 * (read_form(responses, items, "plain") - y)
@@ -201,18 +222,14 @@ def _settle(
         raw_bias=round(float(off.mean()), 4),
         raw_most=round(float(np.abs(off).max()), 4),
         random=random,
-        statement=_say(
-            method, kind, len(ids), responses, left_out[0].error, left_out[0].low, left_out[0].high
-        ),
+        statement=_say(method, kind, len(ids), responses, left_out[0]),
         seed=seed,
     )
     tried.sort(key=lambda one: (one.error, one.method, one.estimator))
     return ShortForm(ids, found, tuple(tried), _as_sample(responses, items, seed))
 
 
-def _say(
-    method: str, kind: Kind, size: int, responses: Responses, error: float, low: float, high: float
-) -> str:
+def _say(method: str, kind: Kind, size: int, responses: Responses, found: LeftOut) -> str:
     words = {
         "random": "stratified random",
         "bins": "random in bins of difficulty",
@@ -221,8 +238,8 @@ def _say(
     }
     return (
         f"{size} of {len(responses.item_ids)} items ({words[method]}), {kind} estimator: for a model that "
-        f"taught nothing the estimate is off by {error:.2f} points on average ({low:.2f} to {high:.2f}; "
-        f"{len(responses.models)} models, left out one by one)"
+        f"taught nothing the estimate is off by {found.error:.2f} points on average ({found.low:.2f} to "
+        f"{found.high:.2f}; {len(responses.models)} models, left out one by one)"
     )
 
 
@@ -238,3 +255,54 @@ def _as_sample(responses: Responses, items: Indices, seed: int) -> Drawn:
         for name, eligible, selected in zip(responses.strata, supply, held, strict=True)
     )
     return Drawn(Sample(tuple(responses.item_ids[at] for at in items.tolist()), rows, seed))
+
+
+def shrink_files(
+    options: ShrinkOptions, rules: FidelityRules = FidelityRules(), on_progress: Progress = silent
+) -> ShortForm:
+    """Read the responses and what goes with them, and choose a short form.
+
+    Raises:
+        UsageError: neither a size nor a set, or both.
+        InputError: a file that cannot be read.
+        Refusal: responses with gaps, or of too few models.
+    """
+    if (options.k is None) == (options.given is None):
+        raise UsageError("how many items?", hint="-k N, or --given SET to judge a set that is there")
+    return shrink(
+        read_responses_of(options),
+        options.k or 0,
+        method=options.method,
+        estimator=options.estimator,
+        given=None if options.given is None else read_ids(options.given, "--given"),
+        families=None if options.families is None else read_families(options.families),
+        seed=options.seed,
+        rules=rules,
+        on_progress=on_progress,
+    )
+
+
+def read_responses_of(options: ResponseOptions) -> Responses:
+    """Read responses with the strata that options name."""
+    strata = options.strata
+    labels = None if strata is None else read_labels(strata, *levels("stratum", options.by))
+    return read_responses(options.responses, labels)
+
+
+def read_families(path: Path) -> dict[str, str]:
+    """Read rows of model, family.
+
+    Raises:
+        InputError: missing or empty file.
+        RowErrors: a row without one of them.
+    """
+    rows = need_rows(path)
+    faults = [
+        row.fault(f"{name}: missing")
+        for row in rows
+        for name in ("model", "family")
+        if not str(row.values.get(name) or "").strip()
+    ]
+    if faults:
+        raise RowErrors(faults, hint="needed columns: model, family")
+    return {str(row.values["model"]): str(row.values["family"]) for row in rows}

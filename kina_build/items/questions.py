@@ -89,7 +89,7 @@ def layout_of(options: ImportOptions, rules: ItemRules = ItemRules()) -> Layout:
         format=options.format_,
         encoding=options.encoding,
         delimiter="\t" if options.delimiter in ("\\t", "tab") else options.delimiter,
-        columns={**rules.columns, **_pairs("--map", _map_lines(options.map_))},
+        columns={**rules.columns, **read_map(options.map_)},
         constants={**rules.constants, **_pairs("--set", options.set_)},
         name_as=options.name_as,
         cut_prefix=options.cut_prefix,
@@ -156,6 +156,15 @@ def _rows_of(source: Any) -> list[Any]:
     if hasattr(source, "to_dicts"):  # polars
         return list(source.to_dicts())
     return list(source.to_dict("records") if hasattr(source, "to_dict") else source)
+
+
+def read_map(given: Sequence[str]) -> dict[str, str]:
+    """Read --map: item field to column, from KEY=COLUMN or files of such lines.
+
+    Raises:
+        UsageError: one has another form.
+    """
+    return _pairs("--map", _map_lines(given))
 
 
 def _map_lines(given: Sequence[str]) -> list[str]:

@@ -103,7 +103,7 @@ def _versions() -> Iterator[Check]:
 def _encoder(settings: Settings) -> Check:
     """Encode three sentences: the two that ask the same must lie nearer than the third."""
     rules = settings.dedup
-    encoder = load_encoder(rules.encoder, rules)
+    encoder = load_encoder(rules.encoder, rules, settings.encode.engine)
     one, other, far = encoder.encode([*ALIKE, UNLIKE])
     near, apart = float(one @ other), float(one @ far)
     told = f"{encoder.name}, {encoder.dimension} dimensions, revision {encoder.revision[:12]}"

@@ -137,11 +137,7 @@ def _understand(path: Path) -> Understood:
 def _mapped(path: Path, mapped: dict[str, str]) -> Understood | None:
     """Read a file by a proposed map; None where there is none, or it does not help."""
     try:
-        return (
-            _told(path.as_posix(), read_all([path], Layout(columns=mapped)), mapped)
-            if mapped
-            else None
-        )
+        return _told(path.as_posix(), read_all([path], Layout(columns=mapped)), mapped) if mapped else None
     except (InputError, UsageError):
         return None
 

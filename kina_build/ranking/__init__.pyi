@@ -2,11 +2,11 @@ from .board import Board as Board
 from .board import build_board as build_board
 from .compare import Comparison as Comparison
 from .compare import compare_files as compare_files
+from .files.published import rank_published as rank_published
+from .files.sources import read_scores as read_scores
 from .itemanalysis import ItemFigures as ItemFigures
 from .itemanalysis import analyse_items as analyse_items
 from .leaderboard import Leaderboard as Leaderboard
 from .leaderboard import Pair as Pair
-from .published import rank_published as rank_published
 from .reading import rank as rank
 from .reading import rank_files as rank_files
-from .sources import read_scores as read_scores

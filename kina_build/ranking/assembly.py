@@ -12,8 +12,8 @@ from kina_build.progress import Progress, silent
 from kina_build.ranking.board import USED_IN_FILTER, Board
 from kina_build.ranking.bootstrap import Resamples, resample
 from kina_build.ranking.disciplines import split_disciplines
+from kina_build.ranking.files.itemfiles import AnswerKey, Floors, find_floors
 from kina_build.ranking.itemanalysis import ItemFigures, analyse_items
-from kina_build.ranking.itemfiles import AnswerKey, Floors, find_floors
 from kina_build.ranking.leaderboard import (
     Dataset,
     FloorFigures,

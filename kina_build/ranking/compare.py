@@ -12,14 +12,14 @@ import numpy as np
 
 from kina_build.config import RankingRules
 from kina_build.errors import InputError, UsageError
-from kina_build.ranking import itemfiles, sources
 from kina_build.ranking.board import Board, build_board
+from kina_build.ranking.files import itemfiles, sources
+from kina_build.ranking.files.sources import ScoreTable
 from kina_build.ranking.intervals import two_sided_z
 from kina_build.ranking.leaderboard import Row, figure, p_figure
 from kina_build.ranking.options import CompareOptions
 from kina_build.ranking.pairs import detectable_difference, mcnemar_exact, mcnemar_mid_p, paired_z
 from kina_build.ranking.ranks import paired_standard_errors
-from kina_build.ranking.sources import ScoreTable
 from kina_build.rows.jsonl import write_records
 from kina_build.scoring.responses import read_responses
 

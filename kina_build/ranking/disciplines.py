@@ -21,6 +21,8 @@ class Spread(BaseModel):
     mean: float
     sd: float
     """Population standard deviation (ddof 0), as the paper prints it."""
+    cv: float | None = None
+    """Coefficient of variation: sd / mean; none where the mean is 0."""
     lowest: float
     highest: float
     range: float
@@ -74,6 +76,7 @@ def spread_of(discipline: str, top: Floats) -> Spread:
         discipline=discipline,
         mean=round(float(top.mean()), 6),
         sd=round(float(top.std(ddof=0)), 6),
+        cv=round(float(top.std(ddof=0) / top.mean()), 6) if top.mean() else None,
         lowest=round(lowest, 6),
         highest=round(highest, 6),
         range=round(highest - lowest, 6),

@@ -12,16 +12,16 @@ from pydantic import BaseModel
 from kina_build.config import RankingRules
 from kina_build.errors import UsageError
 from kina_build.progress import Progress, silent
-from kina_build.ranking import itemfiles, sources
 from kina_build.ranking.assembly import Extras, rank_board
 from kina_build.ranking.board import Board, Missing, build_board
-from kina_build.ranking.emit import emit, read_statement
+from kina_build.ranking.files import itemfiles, sources
+from kina_build.ranking.files.emit import emit, read_statement
+from kina_build.ranking.files.itemfiles import ItemKey, read_items
+from kina_build.ranking.files.published import rank_published, read_published
+from kina_build.ranking.files.sources import ScoreTable
 from kina_build.ranking.itemanalysis import ItemFigures, add_distractors, analyse_items
-from kina_build.ranking.itemfiles import ItemKey, read_items
 from kina_build.ranking.leaderboard import Dataset, Leaderboard
 from kina_build.ranking.options import RankOptions
-from kina_build.ranking.published import rank_published, read_published
-from kina_build.ranking.sources import ScoreTable
 from kina_build.release.record import ReleaseRecord
 from kina_build.rows.jsonl import read_document, write_document, write_records
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kina_build.config import RankingRules
 from kina_build.ranking.board import Board
 from kina_build.ranking.bootstrap import Resamples
+from kina_build.ranking.files.itemfiles import Floors
 from kina_build.ranking.intervals import (
     Floats,
     cluster_standard_error,
@@ -15,7 +16,6 @@ from kina_build.ranking.intervals import (
     standard_error,
     wilson,
 )
-from kina_build.ranking.itemfiles import Floors
 from kina_build.ranking.leaderboard import Standing, figure
 from kina_build.ranking.ranks import (
     Contrasts,

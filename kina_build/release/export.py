@@ -302,8 +302,8 @@ def _read(options: ExportOptions, proof: Files | None, engine: EngineRules) -> M
     document = selected.document if selected else None
     chosen = None
     if options.selection and document and proof:
-        mode = document.conflict_mode
-        chosen = check_selection(str(options.selection), document, lambda: proof.read(mode, engine))
+        mode, size = document.conflict_mode, sum(part.k for part in document.domains)
+        chosen = check_selection(str(options.selection), document, lambda: proof.read(mode, engine, size))
     return Material(
         pool,
         selected,

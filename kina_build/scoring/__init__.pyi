@@ -1,5 +1,3 @@
-from .asking import Answers as Answers
-from .asking import ask as ask
 from .extraction import Reply as Reply
 from .extraction import extract_row as extract_row
 from .lettering import STATED as STATED
@@ -10,3 +8,5 @@ from .questions import Question as Question
 from .questions import read_forms as read_forms
 from .questions import read_release as read_release
 from .responses import read_responses as read_responses
+from .runs.asking import Answers as Answers
+from .runs.asking import ask as ask

@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -165,6 +165,34 @@ def estimate(estimator: Estimator, model: str, scores: Mapping[str, float]) -> E
     # plain estimates stay what they are; their interval says where the pool's score lies
     told = found if estimator.estimator == "linear" else value
     return Estimate(model=model, score=plain, estimate=min(1.0, max(0.0, told)), low=low, high=high)
+
+
+class HasScore(Protocol):
+    """A model's score on an item."""
+
+    @property
+    def model(self) -> str:
+        """Name the model."""
+
+    @property
+    def item_id(self) -> str:
+        """Name the item."""
+
+    @property
+    def score(self) -> float:
+        """Return the score in [0, 1]."""
+
+
+def estimate_rows(estimator: Estimator, rows: Iterable[HasScore]) -> tuple[Estimate, ...]:
+    """Estimate what every model would score on the whole pool, by name.
+
+    Raises:
+        Refusal: a model has scores on other items than those of the form.
+    """
+    held: dict[str, dict[str, float]] = {}
+    for row in rows:
+        held.setdefault(row.model, {})[row.item_id] = row.score
+    return tuple(estimate(estimator, model, held[model]) for model in sorted(held))
 
 
 def _weigh(estimator: Estimator, scores: Mapping[str, float]) -> float:

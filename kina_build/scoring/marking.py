@@ -14,6 +14,7 @@ from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
 from kina_build.rows.jsonl import read_json, write_records
+from kina_build.scoring.estimator import Estimate, estimate_rows, read_estimator
 from kina_build.scoring.extractors import RuleRow, compare_rules
 from kina_build.scoring.lettering import STATED, Forms, Lettering, find_forms, refuse_unproven, with_order
 from kina_build.scoring.multiple_choice import ItemScore, score_items
@@ -51,6 +52,8 @@ class Scores:
     """Every model under every rule, where that was asked for."""
     dataset: Mapping[str, Any] = field(default_factory=dict)
     """Version and content hash of the release; empty where there is none."""
+    estimates: Sequence[Estimate] = ()
+    """What each model would score on the whole pool, where an estimator was given."""
 
     @property
     def held_back(self) -> bool:
@@ -67,6 +70,8 @@ class Scores:
         }
         if self.stated:
             report["letters"] = STATED
+        if self.estimates:
+            report["estimates"] = [one.model_dump() for one in self.estimates]
         if self.dataset:
             report["dataset"] = dict(self.dataset)
         if self.extractor != OURS:
@@ -161,6 +166,8 @@ def score_files(
         rules, options.allow_partial, on_progress, source, say, options.extractor, options.all_extractors
     )
     scores = _score(files, questions, stated, manner)
+    if options.estimate is not None:
+        scores = replace(scores, estimates=estimate_rows(read_estimator(options.estimate), scores.rows))
     return scores if options.release is None else _stamp(scores, options.release)
 
 

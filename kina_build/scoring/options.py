@@ -140,7 +140,7 @@ class ScoreOptions:
     )
     predictions: Path | None = option(None, help="Triples: predicted rows.", role=Role.input)
     gold: Path | None = option(None, help="Triples: gold rows.", role=Role.input)
-    mode: str = option("lm-kbc-2023", help="Triples: lm-kbc-2023, lm-kbc-2024, strict, seed-recipe, ...")
+    mode: str = option("lm-kbc-2023", help="Triples: lm-kbc-2023 to lm-kbc-2026, strict, seed-recipe, ...")
     relative_tolerance: float | None = option(None, help="Triples, strict: for numbers.", min=0)
     questions: Path | None = option(None, help="Universe: rows id, gold, language, domain.", role=Role.input)
     replies: Path | None = option(None, help="Universe: rows id, response.", role=Role.input)
@@ -151,6 +151,11 @@ class ScoreOptions:
     )
     stages: tuple[str, ...] = option(
         (), help="Universe: CONDITION=scores.jsonl, once for each of the four.", role=Role.manner
+    )
+    estimate: Path | None = option(
+        None,
+        help="estimator.json of `kina shrink`: also estimate the scores on the whole pool.",
+        role=Role.input,
     )
     output: Path | None = option(None, "-o", help="File to write.", role=Role.output)
 
@@ -164,6 +169,8 @@ class ScoreOptions:
             raise UsageError("--letters-of belongs to --task multiple-choice")
         if (self.extractor != "kina" or self.all_extractors) and self.task != "multiple-choice":
             raise UsageError("--extractor and --all-extractors belong to --task multiple-choice")
+        if self.estimate is not None and self.task != "multiple-choice":
+            raise UsageError("--estimate belongs to --task multiple-choice")
         others = self.questions or self.replies or self.judge or self.judge_log
         if self.stages and (self.task != "universe" or others):
             raise UsageError(

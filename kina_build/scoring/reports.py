@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kina_build.config import ScoringRules
@@ -50,6 +50,8 @@ class ModelReport:
     """Accuracy of each item's most frequent letter."""
     sd: float | None
     """Standard deviation of the accuracies of the 1st, 2nd, ... sample of every item (ddof 1)."""
+    unread_right: float | None
+    """AVG@k over the answered items had every reply without a letter been right: what reading leaves open."""
     macro: float | None
     """Mean over disciplines, each weighing the same; `score` is the micro average."""
     chance: float
@@ -64,6 +66,8 @@ class ModelReport:
     """Items without an answered sample."""
     prompt_tokens: int
     completion_tokens: int
+    reply_characters: Mapping[str, float] = field(default_factory=dict)
+    """Lengths of answered replies, reasoning included: p10, p50, p90, mean; empty without any."""
 
     @property
     def coverage(self) -> float:
@@ -118,6 +122,9 @@ def report_model(
         pass_at_k=mean(float(row.score > 0) for row in scores),
         majority=mean(float(majority_letter(row.letters) == row.answer) for row in scores),
         sd=sample_deviation(scores),
+        unread_right=mean(
+            (row.score * row.samples + row.letters.count(None)) / row.samples for row in scores
+        ),
         macro=macro_average(groups["discipline"]),
         chance=chance_level(list(questions.values())),
         groups=groups,
@@ -128,7 +135,20 @@ def report_model(
         missing=tuple(sorted(set(questions) - done)),
         prompt_tokens=sum(response.prompt_tokens for response in responses),
         completion_tokens=sum(response.completion_tokens for response in responses),
+        reply_characters=spread_lengths(
+            [len(one.response or "") + len(one.reasoning) for one in responses if one.answered]
+        ),
     )
+
+
+def spread_lengths(lengths: Sequence[int]) -> dict[str, float]:
+    """Return the 10th, 50th and 90th percentile (nearest rank) and the mean of lengths."""
+    if not lengths:
+        return {}
+    ordered = sorted(lengths)
+    places = {f"p{share}": max(0, -(-share * len(ordered) // 100) - 1) for share in (10, 50, 90)}
+    quantiles = {name: float(ordered[place]) for name, place in places.items()}
+    return quantiles | {"mean": sum(ordered) / len(ordered)}
 
 
 def sample_deviation(scores: Sequence[ItemScore]) -> float | None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from kina_build.config import EngineRules
 from kina_build.errors import InputError, UsageError
+from kina_build.selection.balance import balance, read_difficulty, read_rule
 from kina_build.selection.budget import proportional
 from kina_build.selection.certificate import Read
 from kina_build.selection.inputs import Inputs, read_conflicts, read_decisions, read_ids, read_quotas
@@ -25,7 +26,18 @@ STREAM = "-"
 PROPORTIONAL = Path("proportional")
 """Stands for a rule where a quota file is named."""
 
-ROLES = ("support", "anchors", "strata", "quota", "conflicts", "must", "exclude", "decisions", "keep")
+ROLES = (
+    "support",
+    "anchors",
+    "strata",
+    "quota",
+    "conflicts",
+    "must",
+    "exclude",
+    "decisions",
+    "keep",
+    "difficulty",
+)
 """What the files are, in the order in which they are read."""
 
 LEVELS = ("subfield", "field", "discipline")
@@ -50,6 +62,10 @@ class Files:
     """An earlier selection whose items stay, as far as the decisions let them."""
     eligible: Eligible = "all"
     """What decisions allow."""
+    difficulty: Path | None = None
+    """How hard the items are."""
+    balance: str | None = None
+    """The rule that cuts strata into bins of difficulty."""
 
     @property
     def paths(self) -> list[Path]:
@@ -62,6 +78,7 @@ class Files:
         given = [len(slot) if len(slot) > 1 else bool(slot) for slot in self._slots()]
         found = {"given": given, "by": self.by, "domain_by": self.domain_by}
         more = {"quota": "proportional"} if self.is_proportional else {}
+        more |= {} if self.balance is None else {"balance": self.balance}
         return found | more | ({} if self.decisions is None else {"eligible": self.eligible})
 
     @property
@@ -94,7 +111,15 @@ class Files:
             exclude=read_ids(self.exclude) if self.exclude else frozenset(),
         )
         inputs = self._decided(inputs)
+        if self.balance is not None or self.difficulty is not None:
+            return self._balanced(inputs, size)
         return replace(inputs, quotas=_proportional(inputs, size)) if self.is_proportional else inputs
+
+    def _balanced(self, inputs: Inputs, size: int | None) -> Inputs:
+        """Cut the strata into bins of difficulty; proportional quotas are then those of the bins."""
+        if self.balance is None or self.difficulty is None:
+            raise UsageError("--balance difficulty:N and --difficulty FILE go together")
+        return balance(inputs, read_difficulty(self.difficulty), read_rule(self.balance), size)
 
     def _decided(self, inputs: Inputs) -> Inputs:
         """Leave only what the decisions allow, and keep what an earlier selection holds of it."""
@@ -117,16 +142,19 @@ class Files:
         ]
         if self.is_proportional:
             files.append(NamedFile(role="quota", name=str(PROPORTIONAL)))
+        if self.balance is not None:
+            files.append(NamedFile(role="balance", name=self.balance))
         by = (self.by, self.domain_by) if self.strata else ("", "")
         return Read(tuple(files), "all" if self.decisions is None else self.eligible, *by)
 
     def _slots(self) -> list[Sequence[Path]]:
         single = (self.support, self.anchors, self.strata, None if self.is_proportional else self.quota)
         several = (self.conflicts, self.must, self.exclude)
-        late = ([path] for path in (self.decisions, self.keep) if path)
-        slots = [[path] if path else [] for path in single]
-        # what few commands read comes last and only where it is given: digests of other runs stay
-        return [*slots, *(paths or () for paths in several), *late]
+        # what few commands read comes last and only as far as it is given: digests of other runs stay
+        late = [[path] if path else [] for path in (self.decisions, self.keep, self.difficulty)]
+        while late and not late[-1]:
+            late.pop()
+        return [*([path] if path else [] for path in single), *(paths or () for paths in several), *late]
 
 
 def _proportional(inputs: Inputs, size: int | None) -> tuple[Quota, ...]:
@@ -163,6 +191,9 @@ def find_files(document: Selection, folder: Path) -> Files:
         if file.name == STREAM:
             raise UsageError(f"the selection read its {file.role} from a stream: give the files here")
         path = Path(os.path.normpath(folder / file.name))
+        if file.role == "balance":
+            found["balance"] = [Path(file.name)]
+            continue
         if file.role == "quota" and file.name == str(PROPORTIONAL):
             path = PROPORTIONAL
         elif not path.exists():
@@ -187,6 +218,8 @@ def find_files(document: Selection, folder: Path) -> Files:
         decisions=one.get("decisions"),
         keep=one.get("keep"),
         eligible=document.eligible,
+        difficulty=one.get("difficulty"),
+        balance=str(one["balance"]) if "balance" in one else None,
     )
 
 
@@ -226,6 +259,8 @@ def files_of_options(options: SelectOptions | CertifyOptions, support: Path) -> 
         by=options.by,
         domain_by=options.domain_by,
         decisions=options.decisions,
+        difficulty=options.difficulty,
+        balance=options.balance,
     )
 
 
@@ -244,7 +279,7 @@ def files_to_certify(options: CertifyOptions, document: Selection) -> Files:
     """
     if options.keep is not None and options.decisions is None:
         raise UsageError("--keep needs --decisions: they say which items stay")
-    given = (options.anchors, options.strata, options.quota, options.decisions)
+    given = (options.anchors, options.strata, options.quota, options.decisions, options.difficulty)
     if options.support is not None:
         files = files_of_options(options, options.support)
         return replace(files, keep=options.keep, eligible=document.eligible)

@@ -44,6 +44,14 @@ class FileOptions:
     domain_by: str = option("field", help=DOMAIN_BY)
     # a rule may stand where a file does, so it is no input by itself
     quota: Path | None = option(None, help=QUOTA)
+    balance: str | None = option(
+        None,
+        help="difficulty:N cuts each stratum, and its quota, into N bins of difficulty.",
+        metavar="RULE",
+    )
+    difficulty: Path | None = option(
+        None, help="Rows of item_id and difficulty or p, as `kina difficulty` writes them.", role=Role.input
+    )
     conflicts: tuple[Path, ...] = option((), help=CONFLICTS, role=Role.input)
     must: tuple[Path, ...] = option(
         (), help="Rows of item_id that must be in; they count toward -k; repeatable.", role=Role.input

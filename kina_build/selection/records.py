@@ -199,10 +199,11 @@ class NamedFile(Record):
     """A file that was read, named so that a reader can find it again."""
 
     role: str
-    """support | anchors | strata | quota | conflicts | must | exclude | decisions | keep."""
+    """support | anchors | strata | quota | conflicts | must | exclude | decisions | keep | difficulty |
+    balance."""
     name: str
     """Relative to the folder that selection.json was written to; "-" for a stream; of a
-    quota, also the rule "proportional"."""
+    quota, also the rule "proportional"; of balance, the rule "difficulty:N"."""
 
 
 class Selection(Record):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kina_build.config import DedupRules, SupportRules
+from kina_build.config import DedupRules, EncodeEngine, SupportRules
 from kina_build.encode.embedding import embed
 from kina_build.encode.encoders import Encoder
 from kina_build.encode.kept import Reuse
@@ -102,6 +102,7 @@ class EmbeddingPartition:
     encoder: str
     """Name or folder."""
     encoding: DedupRules
+    engine: EncodeEngine
     cache: Path | None
     """File of kept vectors; None: in the cache folder of whoever makes the part."""
     rules: SupportRules
@@ -117,6 +118,7 @@ def plan_embedding(
     *,
     name: str,
     encoding: DedupRules,
+    engine: EncodeEngine = "auto",
     cache: Path | None,
     rules: SupportRules = SupportRules(),
     all_domains: bool = False,
@@ -130,6 +132,7 @@ def plan_embedding(
         encoder: the loaded encoder, which is asked for its name and revision only.
         name: what to load it by elsewhere.
         encoding: how it is loaded.
+        engine: what runs the packaged one.
         cache: as EmbeddingPartition.
         rules: floor and ceiling of cosines, weighting, scale.
         all_domains: as `support_by_embedding`.
@@ -150,6 +153,7 @@ def plan_embedding(
             anchors=tuple(anchors),
             encoder=str(folder.absolute()) if folder.is_dir() else name,
             encoding=encoding,
+            engine=engine,
             cache=cache and cache.absolute(),
             rules=rules,
             all_domains=all_domains,
@@ -173,13 +177,13 @@ def make_embedding_partition(part: EmbeddingPartition, embed_texts: Embed) -> No
 
 def make_embedding_partition_anew(part: EmbeddingPartition) -> Reuse:
     """Do the same in another process, which loads the encoder for its first part; tell what it reused."""
-    encoder, reuse = _load_once(part.encoder, part.encoding), Reuse(part.forced)
+    encoder, reuse = _load_once(part.encoder, part.encoding, part.engine), Reuse(part.forced)
     cache = part.cache or default_cache()
     make_embedding_partition(part, lambda texts: embed(texts, encoder, cache, reuse=reuse))
     return reuse
 
 
-_load_once: Callable[[str, DedupRules], Encoder] = lru_cache(maxsize=1)(load_encoder)
+_load_once: Callable[[str, DedupRules, EncodeEngine], Encoder] = lru_cache(maxsize=1)(load_encoder)
 
 
 def _digest(pool: Path, shape: Any) -> str:

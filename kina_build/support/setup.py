@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.chat import ReplyLog
-from kina_build.config import ChatRules, DedupRules, EngineRules, SupportRules
+from kina_build.config import ChatRules, DedupRules, EncodeEngine, EngineRules, SupportRules
 from kina_build.encode.embedding import embed, unknown_rate
 from kina_build.encode.encoders import Encoder
 from kina_build.encode.kept import Reuse
@@ -40,6 +40,7 @@ class Setup:
     """Whether finished work may be taken over, and the count of what was."""
     tell: Teller = NOBODY
     open_log: Callable[[Path], ReplyLog] = ReplyLog
+    encode: EncodeEngine = "auto"
 
     @property
     def rules(self) -> SupportRules:
@@ -156,7 +157,7 @@ def load_embedder(setup: Setup) -> tuple[Embed, str]:
     """Return texts-to-vectors, with the cache and a progress bar, and the encoder's revision."""
     from kina_build.encode.loading import load_encoder
 
-    encoder = load_encoder(setup.encoder, setup.dedup)
+    encoder = load_encoder(setup.encoder, setup.dedup, setup.encode)
 
     def work(texts: Sequence[str]) -> Any:
         refuse_unknown(texts, encoder, setup)

@@ -330,3 +330,17 @@ def test_each_letter_has_its_place(words: str) -> None:
 def test_a_window_hashes_alike_wherever_it_stands(data: bytes, before: bytes) -> None:
     here, there = window_hashes(data), window_hashes(before + data)
     assert here.tolist() == there[len(before) :].tolist()
+
+
+def test_columns_of_a_corpus_can_be_told(make_item: Make, kina: Callable[..., Result]) -> None:
+    write_pool(Path("pool.jsonl"), [make_item("q", "Which gland makes insulin?", ["pancreas", "thymus"])])
+    rows = [{"frage": "WHICH GLAND MAKES INSULIN", "w1": "Thymus", "w2": "Pancreas", "key": "B"}]
+    Path("web.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    line = ("contamination", "pool.jsonl", "--against", "web.jsonl", "--no-near", "--json")
+    told = kina(*line, "--map", "question=frage", "--map", "options=w1,w2", "-o", "told.json")
+    assert told.exit_code == 1
+    found = json.loads(told.stdout)
+    assert (found["as_text"], found["hits"][0]["rule"]) == ([], "folded")
+    wrong = kina(*line, "--map", "question=fragen", "-o", "wrong.json")
+    assert wrong.exit_code == 2
+    assert "fragen" in wrong.stderr

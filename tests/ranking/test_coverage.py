@@ -52,3 +52,34 @@ def test_among_equals_hardly_a_board_separates_anyone():
         wrong += bool(contrasts.beats_simultaneous.any())
     # 5 % of 150 is 7.5, with a standard deviation of 2.7
     assert wrong <= 15
+
+
+def passages(means, count, size, rng):
+    """Draw boards whose items come in passages on which a model is good or bad as a whole, with gaps."""
+    from scipy.special import ndtri
+
+    from kina_build.ranking.board import build_board
+
+    items, models = count * size, len(means)
+    shared = np.repeat(rng.normal(size=(models, count)), size, axis=1)
+    latent = (shared + rng.normal(size=(models, items))) / np.sqrt(2)
+    scores = (latent < ndtri(means)[:, None]).astype(float)
+    scores[rng.random(scores.shape) < 0.03] = np.nan  # calls that failed, whoever made them
+    names, ids = [f"m{row:02d}" for row in range(models)], [f"q{column:04d}" for column in range(items)]
+    clusters = {item: f"p{column // size}" for column, item in enumerate(ids)}
+    together = build_board(names, ids, scores, clusters=clusters, missing="wrong")
+    return together, build_board(names, ids, scores, missing="wrong")
+
+
+def test_rank_sets_cover_with_passages_and_gaps_and_not_without_the_passages():
+    rng = np.random.default_rng(13)
+    means = np.linspace(0.44, 0.56, 8)
+    truth = np.arange(8, 0, -1)
+    covered = {True: 0, False: 0}
+    for _ in range(120):
+        for clustered, board in zip((True, False), passages(means, 60, 8, rng), strict=True):
+            sets = rank_sets(compare_all(board, resample(board, 400, int(rng.integers(1 << 30))), 0.95))
+            inside = (sets.low_simultaneous <= truth) & (truth <= sets.high_simultaneous)
+            covered[clustered] += bool(inside.all())
+    assert covered[True] >= 0.93 * 120
+    assert covered[False] < 0.9 * 120

@@ -7,8 +7,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from kina_build.ranking.files.itemfiles import AnswerKey, find_floors, letter_habit
 from kina_build.ranking.itemanalysis import add_distractors, analyse_items
-from kina_build.ranking.itemfiles import AnswerKey, find_floors, letter_habit
 from tests.ranking.boards import board_of
 
 

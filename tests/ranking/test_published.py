@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kina_build.errors import InputError, RowErrors
-from kina_build.ranking.published import (
+from kina_build.ranking.files.published import (
     Published,
     infer_item_counts,
     rank_published,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kina_build.errors import InputError, RowErrors
-from kina_build.ranking.itemfiles import key_of, read_clusters, read_item_ids, read_items
-from kina_build.ranking.sources import letters_of, read_letters, read_scores
+from kina_build.ranking.files.itemfiles import key_of, read_clusters, read_item_ids, read_items
+from kina_build.ranking.files.sources import letters_of, read_letters, read_scores
 
 ROW = {"item_id": "q", "model": "a", "score": 1}
 OTHER = ROW | {"model": "b", "discipline": "y"}

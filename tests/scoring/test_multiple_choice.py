@@ -14,13 +14,13 @@ from kina_build.config import ScoringRules
 from kina_build.errors import InputError, RowErrors
 from kina_build.items.model import Item
 from kina_build.items.pool import write_pool
-from kina_build.scoring.calls import plan_calls
 from kina_build.scoring.marking import mark_models
 from kina_build.scoring.multiple_choice import score_items
 from kina_build.scoring.prompts import build_prompt, prompt_digest, shuffled_order
 from kina_build.scoring.questions import Question, chance_level, from_item, read_release
 from kina_build.scoring.reports import majority_letter, report_model
 from kina_build.scoring.responses import Response, read_responses, sift_responses
+from kina_build.scoring.runs.calls import plan_calls
 from tests import servers
 from tests.servers import said, scripted
 
@@ -331,7 +331,7 @@ def test_dry_run_asks_nothing(kina: Callable[..., Result], release: Path, tmp_pa
         "run", "--release", release, "--model", "m", "-o", "o.jsonl", "--limit", "2", "--dry-run", "--json"
     )
     report = json.loads(result.stdout)
-    assert (report["calls"], report["items"], report["log"]) == (8, 2, "o.replies.jsonl")
+    assert (report["calls"], report["items"], report["log"]) == (2, 2, "o.replies.jsonl")
     assert not (tmp_path / "o.jsonl").exists()
 
 
@@ -408,6 +408,7 @@ def test_avg_over_all_asked_pass_at_k_majority_and_spread_over_samples() -> None
     assert report.score == pytest.approx((1 + 1 / 3) / 2)
     assert report.accuracy_all == pytest.approx((2 / 3 + 1 / 3) / 2)
     assert (report.pass_at_1, report.pass_at_k, report.majority) == (0.5, 1.0, 0.5)
+    assert (report.reply_characters["p50"], report.reply_characters["mean"]) == (9, 9)
     assert report.sd == pytest.approx(0.5 / 2**0.5)  # the first samples give .5, the second 1
 
 
@@ -421,3 +422,13 @@ def test_items_on_one_passage_say_so() -> None:
     first, second, third = score_items(questions, rows)
     assert first.passage == second.passage is not None
     assert third.passage is None
+
+
+def test_what_unread_replies_leave_open() -> None:
+    questions = {n: Question(item_id=n, question="?", choices=("x", "y"), answer="A") for n in ("q1", "q2")}
+    rows = [
+        Response(item_id="q1", model="m", response="Answer: A"),
+        Response(item_id="q2", model="m", response="..."),
+    ]
+    report = report_model("m", questions, score_items(questions, rows), rows)
+    assert (report.score, report.unread_right) == (0.5, 1.0)

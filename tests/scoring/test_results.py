@@ -279,6 +279,24 @@ def test_mmlu_pro_rows_never_score_a_letter_that_was_not_read(tmp_path: Path) ->
     assert "1 replies without a letter count as wrong" in log.notes[0]
 
 
+def test_results_of_kinas_runner_are_marked_by_our_rule(tmp_path: Path) -> None:
+    metadata = {
+        "question": "Which?", "category": "Law/Civil/Torts", "ground_truth": "B",
+        "options": {"A": {"answer": "cats"}, "B": {"answer": "dogs"}},
+    }  # fmt: skip
+    replies = [{"content": "Answer: B"}, {"content": "Answer: A"}, {"content": None}]
+    path = tmp_path / "m" / "run" / "KINA-899.jsonl"
+    write_lines(path, [{"id": 5, "responses": replies, "metadata": metadata}])
+    [log], _ = read_logs([path])
+    assert (log.model, log.tool) == ("m", "kina-runner")
+    assert [(one.epoch, one.score, one.letter) for one in log.trials] == [
+        (0, 1.0, "B"),
+        (1, 0.0, "A"),
+        (2, None, None),
+    ]
+    assert log.trials[0].discipline == "Law"
+
+
 def test_a_matrix_has_a_model_a_column(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("item_id,discipline,good,poor\nq1,law,1,0\nq2,law,1,\n")
     good, poor = read_logs([tmp_path / "m.csv"])[0]

@@ -13,7 +13,7 @@ from typer.testing import Result
 from kina_build.errors import InputError
 from kina_build.scoring.prompts import build_prompt, prompt_digest
 from kina_build.scoring.questions import Question
-from kina_build.scoring.wording import Wording, read_template, render
+from kina_build.scoring.runs.wording import Wording, read_template, render
 from tests.servers import Served, said, scripted
 
 Kina = Callable[..., Result]

@@ -79,17 +79,17 @@ def test_a_fault_is_seen_and_placed(small: Path, monkeypatch: pytest.MonkeyPatch
     def broken(*_: object) -> None:
         raise ZeroDivisionError("by nothing")
 
-    monkeypatch.setattr("kina_build.ranking.published.read_table", broken)
+    monkeypatch.setattr("kina_build.ranking.files.published.read_table", broken)
     pairs = [pair for pair in trial.plan(small) if "--published" in pair[0].line]
     (found,) = trial.run(small, pairs, 0, 0)
     assert found.law == "no fault in kina itself"
-    assert found.place == "ZeroDivisionError kina_build/ranking/published.py in read_published"
+    assert found.place == "ZeroDivisionError kina_build/ranking/files/published.py in read_published"
     assert (found.seed, found.case, found.target) == (0, 0, "published.csv")
 
 
 def test_an_overwritten_input_is_seen(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spoil = lambda *_: Path("published.csv").write_text("gone")  # noqa: E731
-    monkeypatch.setattr("kina_build.ranking.published.read_table", spoil)
+    monkeypatch.setattr("kina_build.ranking.files.published.read_table", spoil)
     pairs = [pair for pair in trial.plan(small) if "--published" in pair[0].line]
     assert "inputs stay as they are" in {row.law for row in trial.run(small, pairs, 0, 0)}
 

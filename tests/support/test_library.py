@@ -25,7 +25,7 @@ def item(item_id: str, question: str) -> Item:
 def test_support_is_scored_from_records(
     words: Any, make_anchor: Callable[..., Anchor], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("kina_build.encode.loading.load_encoder", lambda name, rules: words)
+    monkeypatch.setattr("kina_build.encode.loading.load_encoder", lambda *_: words)
     items = [item("q1", "entropy"), item("q2", "something else")]
     found = room.score_support(items, [make_anchor()], cache=tmp_path / "v.sqlite")
     assert found.matrix.item_ids == ("q1", "q2")

@@ -193,9 +193,7 @@ def test_a_worker_loads_its_encoder_once(
     from kina_build.support import embedding as embeddingparts
 
     loads: list[str] = []
-    monkeypatch.setattr(
-        embeddingparts, "_load_once", lru_cache(lambda name, rules: loads.append(name) or words)
-    )
+    monkeypatch.setattr(embeddingparts, "_load_once", lru_cache(lambda name, *_: loads.append(name) or words))
     writer.write(pool)
     there = Writer(words, anchors, tmp_path / "there")
     plan = there.plan(pool, cache=tmp_path / "v.sqlite")

@@ -13,7 +13,7 @@ from kina_build.support.npz import read_support
 @pytest.fixture
 def files(kina, tmp_path: Path, make_item, make_anchor, monkeypatch, words):
     """Lay a pool and anchors in the folder, and put the word encoder in the place of the real one."""
-    monkeypatch.setattr("kina_build.encode.loading.load_encoder", lambda name, rules: words)
+    monkeypatch.setattr("kina_build.encode.loading.load_encoder", lambda *_: words)
     items = [
         make_item("q1", "What is entropy?", ("disorder", "heat"), "A", field="physics"),
         make_item("q2", "Who painted Guernica?", ("Dali", "Picasso"), "B", field="art"),
@@ -244,7 +244,7 @@ def test_the_bank_is_labelled_on_drawn_sheets_and_built(kina, tmp_path: Path, ma
 
     from kina_build.support.anchors import Anchor
 
-    monkeypatch.setattr("kina_build.encode.loading.load_encoder", lambda name, rules: words)
+    monkeypatch.setattr("kina_build.encode.loading.load_encoder", lambda *_: words)
     items = [
         make_item(f"q{n:02}", f"topic{n % 3} word{n % 3} w{n}" if n % 4 else f"x{n} y{n}", field="law")
         for n in range(60)

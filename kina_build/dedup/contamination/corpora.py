@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from kina_build.dedup.contamination.stream import Tally, Text, list_files, read_stream
 from kina_build.errors import InputError, RowErrors, RowFault, UsageError
@@ -23,6 +24,7 @@ from kina_build.items.importing.binaryrows import find_data_files
 from kina_build.items.importing.columns import find_columns
 from kina_build.items.importing.files import read_items, read_raw
 from kina_build.items.importing.identity import assign_ids
+from kina_build.items.importing.keycolumns import Reading
 from kina_build.items.importing.rawfile import RawFile, look_up, unwrap
 from kina_build.items.model import Item, content_id
 from kina_build.items.pool import read_pool
@@ -36,6 +38,8 @@ RELEASE = "release.json"
 
 BYTES_A_BYTE = 40
 """Memory that a byte of a corpus takes once its questions are read and folded (measured, with room)."""
+
+NO_COLUMNS: Mapping[str, str] = MappingProxyType({})
 
 TEXT_COLUMNS = ("text", "content")
 """Where corpora of plain texts keep them."""
@@ -70,19 +74,24 @@ def read_questions(path: Path) -> list[Item]:
     return list(result.items)
 
 
-def read_texts(path: Path) -> Texts:
+def read_texts(path: Path, told: Mapping[str, str] = NO_COLUMNS) -> Texts:
     """Read a corpus: a pool, any file of questions or texts, a folder of such, a release, a .txt file.
+
+    Args:
+        path: the file or folder.
+        told: item field to column, for files that name their columns in their own way.
 
     Raises:
         InputError: missing or empty file, no column that holds a question, or no text at all.
+        UsageError: a column that no row has.
     """
     if path == STREAM:
         return Texts(tuple(read_pool(path)))
     if not path.is_dir():
-        texts = _read_file(path)
+        texts = _read_file(path, told)
     else:
         files = _splits(path) if (path / RELEASE).is_file() else find_data_files(path)
-        parts = {file: _read_file(file) for file in files}
+        parts = {file: _read_file(file, told) for file in files}
         items = [
             item if len(parts) == 1 else item.model_copy(update={"item_id": f"{file.stem}:{item.item_id}"})
             for file, part in parts.items()
@@ -106,12 +115,13 @@ class Corpus:
     """Bytes of its files."""
 
 
-def open_corpus(path: Path, room: float = math.inf) -> Corpus:
+def open_corpus(path: Path, room: float = math.inf, told: Mapping[str, str] = NO_COLUMNS) -> Corpus:
     """Open a corpus; its questions are read if they fit in memory, its texts are never held.
 
     Args:
         path: a file or folder of any form.
         room: bytes that its questions may take.
+        told: as read_texts.
 
     Raises:
         InputError: missing, or something else than a pool on standard input.
@@ -123,7 +133,7 @@ def open_corpus(path: Path, room: float = math.inf) -> Corpus:
         items = read_texts(path).items
     elif size * BYTES_A_BYTE <= room:
         with suppress(InputError, RowErrors):
-            items = read_texts(path).items
+            items = read_texts(path, told).items
     names = {file: file.relative_to(path).as_posix() if path.is_dir() else "" for file in files}
     return Corpus(items, partial(_stream, names), size)
 
@@ -169,7 +179,7 @@ def name_corpora(paths: Sequence[Path]) -> dict[str, Path]:
     return named
 
 
-def _read_file(path: Path) -> Texts:
+def _read_file(path: Path, told: Mapping[str, str]) -> Texts:
     if path.suffix.lower() == ".txt":
         return Texts(tuple(_paragraphs(path)))
     if is_pool(path):
@@ -177,15 +187,19 @@ def _read_file(path: Path) -> Texts:
     raw = unwrap(read_raw(read_bytes(path), path.name, path.suffix.lower()))
     # rows are numbered: all rows of one JSON document may stand on one line
     numbered = tuple(replace(row, line=number) for number, row in enumerate(raw.rows))
-    if (column := _text_column(raw)) is not None:
+    if (column := _text_column(raw, told)) is not None:
         texts = _as_texts(raw, column)
         return Texts(_with_unique_ids(texts), len(raw.rejects) + len(raw.rows) - len(texts))
-    made = draft_items(replace(raw, rows=numbered))
+    reading = Reading(columns=told)
+    made = draft_items(replace(raw, rows=numbered), reading)
     refused = {reject.line: reject.reason for reject in made.rejects}
     keyless = [row for row in numbered if refused.get(row.line) == "no_key"]
-    found = [*(draft.item for draft in made.drafts), *_without_key(replace(raw, rows=tuple(keyless)))]
+    found = [
+        *(draft.item for draft in made.drafts),
+        *_without_key(replace(raw, rows=tuple(keyless)), reading),
+    ]
     others = tuple(row for row in numbered if row.line in refused.keys() - {row.line for row in keyless})
-    column = find_columns(raw, {}).fields.get("question")
+    column = find_columns(raw, told).fields.get("question")
     if column is None:
         raise InputError(f"{path}: no column of it holds questions")
     texts = _as_texts(replace(raw, rows=others), column)
@@ -193,18 +207,18 @@ def _read_file(path: Path) -> Texts:
     return Texts(_with_unique_ids([*found, *texts]), unread)
 
 
-def _without_key(file: RawFile) -> list[Item]:
+def _without_key(file: RawFile, reading: Reading) -> list[Item]:
     """Read questions that give no key, as a private split does: a made-up one is put in and taken out."""
     if not file.rows:
         return []
     rows = tuple(replace(row, values={**row.values, "answer": "A"}) for row in file.rows)
-    made = draft_items(replace(file, rows=rows))
+    made = draft_items(replace(file, rows=rows), reading)
     return [draft.item.model_copy(update={"correct_answer": ""}) for draft in made.drafts]
 
 
-def _text_column(file: RawFile) -> str | None:
+def _text_column(file: RawFile, told: Mapping[str, str]) -> str | None:
     """Return the column of a corpus of plain texts; None where a column holds questions."""
-    if "question" in find_columns(file, {}).fields:
+    if "question" in find_columns(file, told).fields:
         return None
     return next((column for column in TEXT_COLUMNS if column in file.columns), None)
 

@@ -11,13 +11,14 @@ from kina_build.dedup.contamination.corpora import name_corpora, of_items, open_
 from kina_build.dedup.contamination.find import find_in_corpora
 from kina_build.dedup.options import ContaminationOptions
 from kina_build.dedup.records import Contamination
-from kina_build.dedup.run import Items, Say, cache_of, encoder_of
+from kina_build.dedup.run import Items, cache_of, encoder_of
 from kina_build.dedup.search.place import spare_bytes
 from kina_build.encode import loading
 from kina_build.encode.encoders import Encoder, packages_of, working_bytes
 from kina_build.encode.kept import Reuse
 from kina_build.items.model import Item
-from kina_build.progress import Bars, Progress, no_bars, silent, unsaid
+from kina_build.items.questions import read_map
+from kina_build.progress import NOBODY, Progress, Teller, silent
 
 BYTES_A_SECOND = 20e6
 """Text looked through in a second of one core (measured: 28 MB of source code)."""
@@ -78,9 +79,7 @@ def run_contamination(
     reuse: Reuse,
     *,
     encoding: EncodeEngine = "auto",
-    bars: Bars = no_bars,
-    say: Say = unsaid,
-    warn: Say = unsaid,
+    tell: Teller = NOBODY,
 ) -> ContaminationRun:
     """Do what `kina contamination` does: read the files, look through the corpora, and write the result.
 
@@ -90,9 +89,7 @@ def run_contamination(
         engine: memory that the corpora's questions may take.
         reuse: whether kept vectors may be used, and the count of those that were.
         encoding: what runs the packaged encoder.
-        bars: opens a progress bar.
-        say: told what a user may like to know.
-        warn: told what a user must know.
+        tell: told how far the work is, and what a user should know.
 
     Raises:
         InputError, RowErrors: a file cannot be read, or a corpus holds no text.
@@ -101,11 +98,13 @@ def run_contamination(
     items = read_questions(options.pool)
     encoder = loading.load_encoder(rules.encoder, rules, encoding) if not options.no_near else None
     room = spare_bytes(engine) - working_bytes(encoder)
-    corpora = {name: open_corpus(path, room) for name, path in name_corpora(options.against).items()}
+    told = read_map(options.map_)
+    paths = name_corpora(options.against)
+    corpora = {name: open_corpus(path, room, told) for name, path in paths.items()}
     size = sum(corpus.size for corpus in corpora.values())
     if size > TOLD_BYTES:
-        say(f"{size / 1e6:,.0f} MB to look through, about {size / BYTES_A_SECOND:,.0f} s of one core")
-    with bars("encoding") as progress, bars("looking through") as looking:
+        tell.say(f"{size / 1e6:,.0f} MB to look through, about {size / BYTES_A_SECOND:,.0f} s of one core")
+    with tell.progress("encoding") as progress, tell.progress("looking through") as looking:
         result = find_in_corpora(
             items,
             corpora,
@@ -117,7 +116,7 @@ def run_contamination(
             reuse=reuse,
         )
     for line in [*_unread(result, near=not options.no_near), *reuse.notes]:
-        warn(line)
+        tell.warn(line)
     result.write(options.output)
     vast = max(result.corpora.values(), default=0) > rules.ivf_above
     packages = ["numpy", *packages_of(encoder), *(["faiss-cpu"] if vast and encoder else [])]

@@ -51,8 +51,8 @@ def find_files(selection: Path, folders: Sequence[Path]) -> Files | None:
         slots[slot] = paths if slot in SEVERAL and paths else next(iter(paths), None)
     slots |= {
         name: str(manifest.params[name])
-        for name in ("by", "domain_by", "eligible")
-        if name in manifest.params
+        for name in ("by", "domain_by", "eligible", "balance")
+        if manifest.params.get(name)
     }
     if slots.get("support") is None:
         raise UsageError(f"{selection}: its manifest names no support", hint=WAY_ON)

@@ -15,6 +15,7 @@ from kina_build.rows.tables import PARQUET, Row, read_table
 from kina_build.scoring.logs import harness_logs as harness
 from kina_build.scoring.logs import inspect_logs as inspect
 from kina_build.scoring.logs import published_logs as published
+from kina_build.scoring.logs import runner_logs as runner
 from kina_build.scoring.logs.harness_logs import Wanted
 from kina_build.scoring.logs.trials import Log
 
@@ -25,7 +26,7 @@ HELM_FILES = ("per_instance_stats.json", "display_predictions.json", "run_spec.j
 
 KINDS = (
     "Inspect .eval and .json, lm-evaluation-harness samples_*.jsonl with results_*.json, lighteval details "
-    "with results, HELM run folders, Every Eval Ever, MMLU-Pro eval_results, and CSV matrices"
+    "with results, HELM run folders, Every Eval Ever, MMLU-Pro eval_results, KINA's runner, and CSV matrices"
 )
 
 
@@ -131,6 +132,7 @@ def _take_table(path: Path, found: _Found) -> bool:
         or harness.is_details(rows)
         or published.is_eee_rows(rows)
         or published.is_mmlu_pro(rows)
+        or runner.is_runner(rows)
         or (bool(rows) and published.is_matrix(rows))
     )
     if known:
@@ -148,6 +150,8 @@ def _read_rows(path: Path, rows: list[Row], found: _Found, wanted: Wanted) -> It
         return published.read_eee(rows, found.eee)
     if published.is_mmlu_pro(rows):
         return [published.read_mmlu_pro(rows, name, wanted)]
+    if runner.is_runner(rows):
+        return runner.read_runner(path, wanted.model)
     return published.read_matrix(rows, name)
 
 

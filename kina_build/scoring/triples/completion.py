@@ -14,9 +14,9 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 from kina_build.chat import ChatReply, ChatRequest
 from kina_build.errors import InputError
 from kina_build.rows.tables import read_typed
-from kina_build.scoring.calls import Call
 from kina_build.scoring.lists import read_list
 from kina_build.scoring.prompts import build_pair_prompt, prompt_digest
+from kina_build.scoring.runs.calls import Call
 from kina_build.scoring.triples.linking import NamedRow
 
 NOTHING = [""]

@@ -16,7 +16,8 @@ from kina_build.errors import UsageError
 from kina_build.items.text import fold_stem
 from kina_build.rows.jsonl import read_records, write_records
 from kina_build.scoring.options import ScoreOptions
-from kina_build.scoring.triples.score import MODES, TripleRow, TripleScores, score_triples
+from kina_build.scoring.triples.score import MODES, Mode, TripleRow, TripleScores, score_triples
+from kina_build.scoring.triples.years import YEARS, NamedTriples, refuse_other_year, score_names
 
 MistakeKind = Literal["disambiguation", "unlinked", "knowledge", "missed"]
 
@@ -75,10 +76,15 @@ def mark_triples(options: ScoreOptions) -> MarkedTriples:
         raise UsageError(f"--mode {options.mode}: no such mode", hint=", ".join(MODES))
     if options.relative_tolerance is not None and options.mode != "strict":
         raise UsageError("--relative-tolerance belongs to --mode strict")
+    mode: Mode = options.mode  # type: ignore[assignment]
+    if mode in YEARS:
+        named = [read_records(path or Path(), NamedTriples) for path in (options.predictions, options.gold)]
+        return MarkedTriples(score_names(named[0], named[1], mode), mode, count_mistakes([]))
     said = read_records(options.predictions or Path(), TripleRow)
     truth = read_records(options.gold or Path(), TripleRow)
-    scores = score_triples(said, truth, options.mode, options.relative_tolerance)  # type: ignore[arg-type]
-    return MarkedTriples(scores, options.mode, count_mistakes(find_mistakes(said, truth)))
+    refuse_other_year((row.relation for row in truth), mode)
+    scores = score_triples(said, truth, mode, options.relative_tolerance)
+    return MarkedTriples(scores, mode, count_mistakes(find_mistakes(said, truth)))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,15 @@ from kina_build.errors import InputError
 from kina_build.rows.jsonl import canonical
 from kina_build.scoring.lists.match import Quality, mean_quality, pair_up, quality
 
-Mode = Literal["lm-kbc-2023", "lm-kbc-2023-before-fix", "lm-kbc-2024", "strict", "seed-recipe"]
+Mode = Literal[
+    "lm-kbc-2023",
+    "lm-kbc-2023-before-fix",
+    "lm-kbc-2024",
+    "lm-kbc-2025",
+    "lm-kbc-2026",
+    "strict",
+    "seed-recipe",
+]
 MODES: tuple[str, ...] = get_args(Mode)
 
 NONE_OBJECTS: tuple[list[Any], ...] = ([], [""])

@@ -83,7 +83,7 @@ def _embed(
     encoding = setup.dedup
     from kina_build.encode.loading import load_encoder
 
-    encoder = load_encoder(setup.encoder, encoding)
+    encoder = load_encoder(setup.encoder, encoding, setup.encode)
     an_item = embedding_item_bytes(encoder.dimension, len(anchors))
     dealt = _deal(setup, pool, output, EMBEDDING_BYTES, lambda _: an_item)
     refuse_unknown([item_text(item) for item in dealt.sample], encoder, setup)
@@ -93,6 +93,7 @@ def _embed(
         encoder,
         name=setup.encoder,
         encoding=encoding,
+        engine=setup.encode,
         cache=setup.options.cache,
         rules=setup.rules,
         all_domains=setup.options.all_domains,

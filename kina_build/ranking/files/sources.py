@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from kina_build.errors import InputError, Refusal, RowErrors, RowFault
+from kina_build.ranking.files.itemfiles import ItemKey
 from kina_build.ranking.itemanalysis import NO_LETTER
-from kina_build.ranking.itemfiles import ItemKey
 from kina_build.rows.jsonl import read_records
 from kina_build.rows.tables import Row, read_table
 from kina_build.scoring.lettering import STATED

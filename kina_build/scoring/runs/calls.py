@@ -11,7 +11,7 @@ from kina_build.scoring.lists import Seed
 from kina_build.scoring.prompts import build_list_prompt, prompt_digest, shuffled_order
 from kina_build.scoring.questions import Question
 from kina_build.scoring.responses import Response
-from kina_build.scoring.wording import Wording
+from kina_build.scoring.runs.wording import Wording
 
 OWN_WORDS = Wording()
 """Our own prompt, and nothing before it."""

@@ -18,15 +18,15 @@ from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
 from kina_build.rows.jsonl import read_records, read_text, write_records
-from kina_build.scoring.calls import Call, collect_responses, plan_calls, plan_list_calls
 from kina_build.scoring.lists import read_seeds
 from kina_build.scoring.options import RunOptions
 from kina_build.scoring.prompts import LIST_PROMPT_VERSION, PAIR_PROMPT_VERSION, PROMPT_VERSION
 from kina_build.scoring.questions import Question, as_questions, read_items, read_release
-from kina_build.scoring.targets import Target
+from kina_build.scoring.runs.calls import Call, collect_responses, plan_calls, plan_list_calls
+from kina_build.scoring.runs.targets import Target
+from kina_build.scoring.runs.wording import Wording, choose_examples, read_template
 from kina_build.scoring.triples.completion import Pair, collect_pairs, plan_pair_calls, read_prompts
 from kina_build.scoring.triples.linking import NamedRow
-from kina_build.scoring.wording import Wording, choose_examples, read_template
 
 AnswerRow = BaseModel | Mapping[str, Any]
 Collect = Callable[[Sequence[Call], Sequence[ChatReply]], Sequence[AnswerRow]]
