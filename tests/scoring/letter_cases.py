@@ -28,6 +28,14 @@ CASES: dict[str, list[Case]] = {
         ("Answer: C (see the second law)", 10, "C"),
         ("Answer: D\nExplanation: Both E and F were tempting.", 10, "D"),
     ],
+    "points back": [
+        ("Option A is NOT listed in the charter, hence it is the one to choose.", 4, "A"),
+        ("Option D does not fit, so this one is what the question asks for.", 4, "D"),
+        ("B is true. C is not supported by the text, so that is the exception.", 4, "C"),
+        ("Option A is not listed, so it is not the correct choice.", 4, None),
+        ("If B does not hold, it is the answer.", 4, None),
+        ("Many say A is wrong, so it is the answer.", 4, None),
+    ],
     "markdown": [
         ("**C**", 10, "C"),
         ("# Answer: C", 10, "C"),

@@ -51,6 +51,18 @@ _HEADERS = re.compile(
 _CLAUSE_END = re.compile(
     rf"[\s{CLOSERS}]*(?:$|[.,;!。，；！\n]|[:：]\s*(?:$|\n)|[-–—]\s*{REASON}\b|\(|{REASON}\b|[\u3040-\u9fff\uac00-\ud7af])"
 )
+_REFERS = re.compile(
+    r"\b(?:it|this|that)(?: one)?(?: is|['’]s| must be| has to be)"
+    r"(?:,? (?:therefore|thus|hence|then|also),?)?"
+    r" (?:the (?:(?:correct|right|best|odd) )?(?:one|option|statement|choice|answer|exception)"
+    r"(?: (?:to (?:choose|pick|select|mark)|we (?:want|need|are looking for)"
+    r"|(?:that is )?(?:asked for|sought)))?"
+    r"|what (?:is asked(?: for)?|the question asks(?: for)?))(?=\s*(?:$|[.!;\n]))",
+    re.IGNORECASE,
+)
+"""What points back at the one option of its sentence: "C is not listed, hence it is the one to choose"."""
+_SUPPOSED = Cues((*denials.HYPOTHETICAL, *denials.OTHERS))
+_SENTENCE_END = re.compile(r"[.!?;\n。！？]")
 _SMALL = re.compile(r"[\s:,-](?P<sign>[a-z])")
 _LEADS_TO_SMALL = Cues((*cues.LEADS_TO, *cues.PICKS, "its"), tail="$")
 
@@ -99,6 +111,9 @@ def read_leading(text: str) -> Claim | None:
 def read_prose(text: str, index: Mapping[str, int]) -> Claim | None:
     """Take the last letter that the prose picks, confirms or leads to, and does not reject later."""
     mentions = find_mentions(text)
+    referred = _read_referred(text, mentions, index)
+    if referred is not None:
+        return referred
     rejected: set[str] = set()
     for place in range(len(mentions) - 1, -1, -1):
         mention = mentions[place]
@@ -112,6 +127,25 @@ def read_prose(text: str, index: Mapping[str, int]) -> Claim | None:
             named = dict.fromkeys(m.label for m in (*rivals, *chain) if m.stance != "rejected")
             return Claim(tuple(named), span=(chain[0].start, mention.end))
     return None
+
+
+def _read_referred(text: str, mentions: list[Mention], index: Mapping[str, int]) -> Claim | None:
+    """Take the last letter, if its sentence has no other and ends by pointing back at it.
+
+    What the sentence denies of that option is then why it is chosen, and no rejection.
+    """
+    if not mentions or mentions[-1].label not in index:
+        return None
+    last = mentions[-1]
+    points = _REFERS.search(text, last.end)
+    if points is None or _SENTENCE_END.search(text, last.end, points.start()):
+        return None
+    start = max((end.end() for end in _SENTENCE_END.finditer(text, 0, last.start)), default=0)
+    if any(one.start >= start and one.label != last.label for one in mentions):
+        return None
+    if _SUPPOSED.occurs(text[start : points.start()]):
+        return None
+    return Claim((last.label,), span=(last.start, points.end()))
 
 
 def _rivals(text: str, before: list[Mention], chosen: Mention) -> list[Mention]:
