@@ -89,6 +89,8 @@ class Judged(Shape):
     """Item (or its salted hash), decision, split; null where no decisions were given."""
     audit: list[tuple[str, bool, str | None]] | None
     """Item (or its salted hash), whether it is flawed, split; null where no audit was given."""
+    opinions: list[tuple[str, dict[str, int], str | None]] = []
+    """Item (or its salted hash), how many reviewers hold each opinion, split."""
 
 
 class Coefficient(Shape):
@@ -306,9 +308,11 @@ def _questions() -> tuple[Artefact, ...]:
     from kina_build.dedup.overrides import Override
     from kina_build.dedup.records import Contamination, Duplicates
     from kina_build.items.checking.rule import Finding
+    from kina_build.items.mending.patch import Patch
     from kina_build.items.model import Item
     from kina_build.items.triage import Difficulty, Suspicion
     from kina_build.project.decisions import Ruling
+    from kina_build.repair.diagnosis import Diagnosis
 
     readers = ("check", "dedup", "contamination", "triage", "support", "select", "review assign", "export")
     return (
@@ -333,6 +337,8 @@ def _questions() -> tuple[Artefact, ...]:
             "document",
         ),
         Artefact("triage.jsonl", Suspicion, "keys that models contradict", "triage", ("report",)),
+        Artefact("patches.jsonl", Patch, "changes of questions, with reasons", "fix", ("import",)),
+        Artefact("diagnoses.jsonl", Diagnosis, "what models say is wrong with items", "repair", ("fix",)),
         Artefact("difficulty.jsonl", Difficulty, "what a panel of models answers", "panel", ()),
     )
 
@@ -461,11 +467,13 @@ def _release() -> tuple[Artefact, ...]:
 def _models() -> tuple[Artefact, ...]:
     from kina_build.ranking.itemanalysis import ItemFigures
     from kina_build.ranking.leaderboard import Leaderboard
+    from kina_build.scoring.logs.trials import Trial
     from kina_build.scoring.multiple_choice import ItemScore
     from kina_build.scoring.responses import Response
 
     return (
         Artefact("responses.jsonl", Response, "models' raw replies", "run", ("score", "triage", "extract")),
+        Artefact("trials.jsonl", Trial, "scores from other tools' logs", "results", ("rank",)),
         Artefact("scores.jsonl", ItemScore, "marks by item and model", "score", ("rank",)),
         Artefact(
             "leaderboard.json", Leaderboard, "ranks, and which are ties", "rank", ("report",), "document"

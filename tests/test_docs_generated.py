@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
+import threading
 from pathlib import Path
+from types import FrameType
 
+import grimp
 import jsonschema
 import pytest
+from typer.testing import CliRunner
 
+import kina_build
 from docs.generate import commands, pages
+from docs.generate.architecture import ROOT, diagram, steps, with_diagram
 from docs.generate.markdown import slug
 from docs.generate.settings import pages as settings_pages
+from kina_build.cli.main import app
 from kina_build.config import Settings, explain
 from kina_build.errors import InputError
 from kina_build.project.table import ProjectTable, Source
@@ -146,3 +154,52 @@ def test_every_key_of_a_project_is_on_its_page() -> None:
         assert f"## {heading}\n" in text
     for name in (*ProjectTable.model_fields, *Source.model_fields):
         assert f"| `{name}` |" in text or f"project.{name}]" in text, name
+
+
+def test_every_name_of_the_library_is_on_its_page_with_its_arguments() -> None:
+    text = MADE["library.md"]
+    for name in kina_build.__all__:
+        section = text.partition(f"## {name}\n")[2].partition("\n## ")[0]
+        assert f"kina_build.{name}(" in section
+        thing = getattr(kina_build, name)
+        if not isinstance(thing, type) and "Args:" in thing.__doc__:
+            assert "| argument |" in section
+
+
+def test_the_layers_of_contributing_are_those_of_the_contract() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert with_diagram(text) == text, "python -m docs.generate writes it anew"
+    assert MADE["layers.md"].count(f"```text\n{diagram()}\n```") == 1
+
+
+def test_each_step_of_the_journey_is_imported_by_a_step_before_it() -> None:
+    graph = grimp.build_graph("kina_build", include_external_packages=False)
+    for number, (module, name) in enumerate(steps()[1:], start=1):
+        before = [one for one, _ in steps()[:number]]
+        importers = [one for one in before if graph.chain_exists(importer=one, imported=module)]
+        assert importers, f"nothing before {module}.{name} imports it"
+
+
+@pytest.mark.xdist_group("flow")
+def test_a_run_enters_the_steps_of_the_journey_in_their_order(
+    flow: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(flow)
+    wanted = dict.fromkeys(steps()[1:])
+    entered: dict[tuple[str, str], None] = {}
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        here = (frame.f_globals.get("__name__", ""), frame.f_code.co_name)
+        if event == "call" and here in wanted:
+            entered.setdefault(here)
+
+    line = "select --support support.npz --anchors anchors.jsonl -k 12 --strata pool.jsonl"
+    sys.setprofile(watch)
+    threading.setprofile(watch)  # domains are searched side by side
+    try:
+        done = CliRunner().invoke(app, [*line.split(), "-o", str(tmp_path / "selection.json")])
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    assert done.exit_code == 0, done.stderr
+    assert list(entered) == list(wanted)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import json
 import re
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 
 from kina_build import __version__
@@ -74,3 +78,16 @@ def test_the_container_copies_what_is_there() -> None:
     ]
     assert copied
     assert [name for name in copied if not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_imports_what_is_there_and_shows_what_it_made(path: Path) -> None:
+    """They are run by the live tests only: a name that moved is seen here."""
+    cells = [
+        cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"
+    ]
+    for node in ast.walk(ast.parse("\n".join("".join(cell["source"]) for cell in cells))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            module = importlib.import_module(node.module)
+            assert [one.name for one in node.names if not hasattr(module, one.name)] == []
+    assert any(cell["outputs"] for cell in cells)

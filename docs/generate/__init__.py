@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from docs.generate import columns, commands, files, letters, project, settings
+from docs.generate import architecture, columns, commands, files, letters, library, project, settings
 
 FOLDER = Path(__file__).resolve().parent.parent / "generated"
 
@@ -24,6 +24,8 @@ MAKERS: tuple[Callable[[], Pages], ...] = (
     project.pages,
     columns.pages,
     letters.pages,
+    library.pages,
+    architecture.pages,
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
@@ -31,8 +31,8 @@ class Decision(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     item_id: str
-    decision: str
-    """accept, revise, reject or escalate."""
+    decision: Literal["accept", "revise", "reject", "escalate"]
+    """Another word is refused: "Accepted" taken for no acceptance would withhold the item in silence."""
     reason: str = ""
     opinions: Annotated[dict[str, str], BeforeValidator(lambda v: v if isinstance(v, Mapping) else {})] = {}
     """Reviewer to opinion; only how many hold which is published."""

@@ -222,9 +222,13 @@ class Decision(Record):
 
     item_id: str
     decision: Literal["accept", "revise", "reject", "escalate"]
-    reason: str
+    """escalate: a person has to look."""
+    reason: str = ""
+    """Why; a release quotes it for what it withholds."""
     opinions: dict[str, Verdict] = Field(default_factory=dict)
     """Reviewer id to the opinion that the ratings, flaws and verdict amount to."""
+    corrected_answer: str | None = None
+    """The right key, where people accept the item with another one than the pool's."""
 
 
 class Audit(Record):

@@ -130,7 +130,9 @@ def _respell(row: Row, form: TableForm, faults: list[RowFault]) -> Row:
             values[name] = _number(values[name], form.decimal)
         for name in values.keys() & set(DATES):
             if form.dates is not None:
-                values[name] = read_local(_number(values[name], form.decimal), form.dates)
+                days = form.dates.pattern == "excel"  # other dates have points of their own: 01.03.2026
+                given = _number(values[name], form.decimal) if days else values[name]
+                values[name] = read_local(given, form.dates)
     except ValueError as error:
         faults.append(row.fault(str(error)))
     return Row(row.line, values, row.file)

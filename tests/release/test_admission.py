@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from kina_build.errors import InputError, Refusal
+from kina_build.errors import InputError, Refusal, RowErrors
 from kina_build.items.model import Item
 from kina_build.release.admission import Decision, admit
+from kina_build.release.sources import read_decisions
 
 MakeItem = Callable[..., Item]
 
@@ -78,3 +80,10 @@ def test_contradicting_decisions_are_refused(pool: list[Item]) -> None:
 def test_nothing_left_to_release_is_said_with_the_reasons(pool: list[Item]) -> None:
     with pytest.raises(Refusal, match=r"no item is left to release \(4 not reviewed\)"):
         admit(pool, decisions=[])
+
+
+def test_a_decision_in_another_spelling_is_refused_and_not_taken_for_a_rejection(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.csv"
+    path.write_text("item_id,decision\nx,accept\ny,Accepted\n")
+    with pytest.raises(RowErrors, match=r"decisions\.csv:3: decision: .*'accept'"):
+        read_decisions(path)

@@ -125,3 +125,11 @@ def test_columns_are_mapped_and_a_wrong_map_is_named(tmp_path: Path) -> None:
         read_reviews(path, TableForm(columns={"Frage": "Person"}))
     with pytest.raises(RowErrors, match="t.csv:3"):
         read_reviews(path, TableForm(columns=names))
+
+
+def test_a_decimal_comma_leaves_the_points_of_dates_alone(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.csv"
+    path.write_text("item_id;reviewer_id;submitted_at;review_score\ni1;ann;01.03.2026 10:00;14,5\n")
+    form = TableForm(decimal=",", dates=DateForm("%d.%m.%Y %H:%M", UTC))
+    (row,) = read_reviews(path, form).records
+    assert (row.submitted_at, row.review_score) == (datetime(2026, 3, 1, 10, tzinfo=UTC), Decimal("14.5"))
