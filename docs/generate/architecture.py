@@ -12,7 +12,7 @@ from typing import Any
 
 from docs.generate.markdown import cell, code, page, table
 from kina_build.cli import main
-from kina_build.cli import selection as commands
+from kina_build.cli.selecting import selection as commands
 from kina_build.rows.jsonl import write_document
 from kina_build.selection.certificate import compose
 from kina_build.selection.choosing import select_files
