@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import errno
 import functools
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.models import ArgumentInfo
+from typer.models import ArgumentInfo, OptionInfo
 
 from kina_build.cli import options
 from kina_build.cli.console import Console
@@ -51,6 +52,9 @@ COMMON = {
     "force": (options.Force, False),
     "overwrite": (options.Overwrite, False),
 }
+
+METAVARS = {Path: "FILE", str: "TEXT", int: "N", float: "X"}
+"""What stands for a value of a type in the help."""
 
 WRITING = ("force", "overwrite")
 """Common options of commands that write something."""
@@ -256,7 +260,7 @@ def command(
     def register(function: Callable[..., None]) -> Callable[..., None]:
         kind = _options_of(function)
         declared = _declared(kind) if kind else _parameters(function)
-        own = [_take_all(parameter) for parameter in declared]
+        own = [_take_all(_with_metavar(parameter)) for parameter in declared]
         single = {p.name for p in declared if _names_one_file(p)}
         shared = {key: one for key, one in COMMON.items() if key not in WRITING or _writes(kind)}
         common = [
@@ -375,6 +379,25 @@ def _names_one_file(parameter: inspect.Parameter) -> bool:
     return typing.get_origin(parameter.annotation) is Annotated and typing.get_args(parameter.annotation)[
         0
     ] in (Path, Path | None)
+
+
+def _with_metavar(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Say what stands for a value in the help: typer would print Python's own types."""
+    if typing.get_origin(parameter.annotation) is not Annotated:
+        return parameter
+    kind, *more = typing.get_args(parameter.annotation)
+    held = [one for one in (typing.get_args(kind) or (kind,)) if one is not type(None)]
+    inner = next(iter(typing.get_args(held[0])), held[0])
+    shown = METAVARS.get(inner) if isinstance(inner, type) else None
+    return parameter.replace(annotation=Annotated[kind, *[_shown_as(one, shown) for one in more]])
+
+
+def _shown_as(info: Any, metavar: str | None) -> Any:
+    if metavar is None or not isinstance(info, OptionInfo) or info.metavar is not None:
+        return info
+    told = copy.copy(info)
+    told.metavar = metavar
+    return told
 
 
 def _take_all(parameter: inspect.Parameter) -> inspect.Parameter:

@@ -10,7 +10,7 @@ import typer
 
 Config = Annotated[
     Path | None,
-    typer.Option("--config", help="Settings file; default: the nearest kina.toml upward."),
+    typer.Option("--config", metavar="FILE", help="Settings file; default: the nearest kina.toml upward."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but data and errors.")]
