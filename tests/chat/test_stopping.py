@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,14 @@ from tests import servers
 from tests.servers import ScriptedEndpoint, Served, said, scripted
 
 RULES = ChatRules(concurrency=2, drain_s=5.0)
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Take SIGINT as a terminal sends it, also where a shell started the tests with it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def ask(*texts: str) -> list[ChatRequest]:

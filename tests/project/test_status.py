@@ -166,6 +166,6 @@ def test_the_doctor_tells_an_encoder_that_tells_nothing_apart(monkeypatch: pytes
         def encode(self, texts: list[str]) -> np.ndarray:
             return np.array([[1.0, 0.0]] * len(texts), dtype=np.float32)
 
-    monkeypatch.setattr(doctor, "load_encoder", lambda name, rules: Same())
+    monkeypatch.setattr(doctor, "load_encoder", lambda *_: Same())
     (check,) = [one for one in doctor.examine(None, Settings(), {}) if one.about == "encoder"]
     assert (check.state, check.message.startswith("same, 2 dimensions")) == ("fault", True)
