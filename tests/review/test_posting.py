@@ -102,6 +102,14 @@ def test_a_rule_version_means_one_thing(ledger: Ledger) -> None:
         post(ledger, settled(review("A", "18"), review("B", "14"), rules=rule(bonus="6.00", version="2")))
 
 
+def test_work_keeps_its_rule_also_where_it_earned_nothing(ledger: Ledger) -> None:
+    low = (review("A", "9"), review("B", "9"))
+    post(ledger, settled(*low, rules=rule(base="0.00")))
+    assert owed(ledger, "A", "B") == {"A": 0, "B": 0}
+    with pytest.raises(Refusal, match="was settled under pay rule 1, not 2"):
+        post(ledger, settled(*low, rules=rule(base="0.00", version="2")))
+
+
 def test_another_seed_cannot_hand_a_tie_to_somebody_else(ledger: Ledger) -> None:
     tie = (review("A", "18"), review("B", "18"))
     post(ledger, settled(*tie, rules=rule(tie="coin"), seed=1))
