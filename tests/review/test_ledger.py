@@ -172,6 +172,22 @@ def test_a_forger_without_the_key_is_seen_whatever_hash_is_written(paid: Path) -
         open_ledger(paid)
 
 
+def test_a_plain_hash_in_a_keyed_chain_is_seen(paid: Path) -> None:
+    with open_ledger(paid) as ledger:
+        *_, before, last = ledger.entries()
+    row = [getattr(last, name) for name in COLUMNS]
+    row[COLUMNS.index("amount_minor")] += 1000
+    for forged in (chain(before.hash, row), chain(before.hash, row, b"a guess")):
+        with Unguarded(paid) as connection:
+            connection.execute(
+                "UPDATE entries SET amount_minor = ?, hash = ? WHERE seq = ?",
+                (row[COLUMNS.index("amount_minor")], forged, last.seq),
+            )
+        mark_path(paid).unlink(missing_ok=True)  # nor is it the mark alone that tells
+        with pytest.raises(Refusal, match=f"line {last.seq} was changed"):
+            open_ledger(paid, [Head(0, ledger.genesis)])
+
+
 def older(path: Path) -> Path:
     """Write a ledger as it was before there were keys: one paid review."""
     book = PayeeBook(key="00" * 32).with_payees(["A"])
