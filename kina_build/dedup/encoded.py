@@ -24,6 +24,7 @@ from kina_build.encode.vectorfiles import VectorSet
 from kina_build.errors import InputError, UsageError
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
+from kina_build.rows.workfolders import make_work
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ def read_corpus(
     rate = check_known(texts, encoder, rules)
     vectors: VectorSet
     if files and len(texts) * bytes_a_row(encoder.dimension, rules) > memory(encoder.dimension):
+        make_work(files)
         vectors = embed_to_files(texts, encoder, files, cache, on_progress, reuse=reuse)
     else:
         vectors = embed(texts, encoder, cache, on_progress, reuse=reuse)

@@ -100,6 +100,7 @@ def run_dedup(
     Raises:
         InputError, RowErrors: a file cannot be read, or holds what is no item, label or decision.
         Refusal: the encoder does not know the items' script, or too many pairs are close.
+        UsageError: the place for its work holds something of others.
     """
     done = _compare(options, rules, place, engine=engine, tell=tell)
     for row in done.result.unused_overrides:
@@ -139,6 +140,7 @@ def _compare(
     engine: EncodeEngine,
     tell: Teller,
 ) -> DedupRun:
+    place.check()
     decisions = read_typed(options.overrides, Override) if options.overrides else []
     if place.reuse.forced:
         place.clear()

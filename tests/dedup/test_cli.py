@@ -242,6 +242,19 @@ def test_what_a_stopped_run_had_done_is_not_done_again(
     assert len(encoder.asked) == 3  # the sample that kept vectors are compared with, no more
 
 
+@pytest.mark.parametrize("more", [(), ("--force",), ("--explain", "a1")])
+def test_a_folder_of_others_in_the_place_of_the_work_is_not_cleared(
+    kina: Kina, pool: Path, encoder: WordEncoder, more: tuple[str, ...]
+) -> None:
+    Path("duplicates.json.work").mkdir()
+    Path("duplicates.json.work/thesis.tex").write_text("years of work")
+    done = kina("dedup", pool, *more)
+    assert (done.exit_code, encoder.asked) == (2, [])
+    assert "duplicates.json.work: holds something of yours (thesis.tex)" in done.stderr
+    assert Path("duplicates.json.work/thesis.tex").read_text() == "years of work"
+    assert not Path("duplicates.json").exists()
+
+
 def test_a_pool_of_one_block_stays_off_ray(kina: Kina, pool: Path, encoder: WordEncoder) -> None:
     done = kina("dedup", pool, "--engine", "ray")
     assert done.exit_code == 0

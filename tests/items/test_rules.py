@@ -104,6 +104,23 @@ def test_a_fraction_is_itself_in_latex(value: Fraction) -> None:
     assert plain.same(latex)
 
 
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [
+        ("2^128", True),
+        ("2^129", False),
+        ("1^129", False),
+        ("2^-128", True),
+        ("2^-129", False),
+        ("65535^128", True),  # 16 bits, 128 times
+        ("65536^121", False),
+        ("65536^120", True),
+    ],
+)
+def test_a_power_of_too_many_digits_is_not_computed(text: str, is_read: bool) -> None:
+    assert (read_formula(text) is not None) == is_read
+
+
 @given(st.text(alphabet="0123456789+-*/^(){}[]\\fracsqt x.,%=!_πθ²", max_size=60))
 def test_any_text_is_read_quickly_or_not_at_all(text: str) -> None:
     formula = read_formula(text)

@@ -463,6 +463,34 @@ def test_no_reader_of_a_release_follows_a_link(kina: Kina, pool: Path, command: 
     assert (done.exit_code, "is a link" in done.stderr) == (2, True), done.output
 
 
+@pytest.mark.parametrize("name", ["../secret", "/ABSOLUTE/secret", " ../secret", ".notes/link", "gone.jsonl"])
+def test_verify_opens_no_file_outside_the_folder_whatever_its_documents_name(
+    kina: Kina, pool: Path, tmp_path: Path, name: str
+) -> None:
+    from kina_build.release.folder import write_sums
+    from kina_build.release.record import ReleaseRecord
+
+    kina("export", pool, "-o", "release")
+    name = name.replace("/ABSOLUTE", str(tmp_path))
+    folder, secret = tmp_path / "release", b"kept by nobody but me"
+    (tmp_path / "secret").write_bytes(secret)
+    (folder / ".notes").mkdir()
+    (folder / ".notes" / "link").symlink_to(tmp_path / "secret")
+    record = read_json(folder / "release.json")
+    record["files"][name] = hashlib.sha256(secret).hexdigest()
+    sealed = ReleaseRecord.model_validate(record).sealed()
+    (folder / "release.json").write_text(sealed.model_dump_json(), encoding="utf-8")
+    document = read_json(folder / "croissant.json")
+    # a guess at the content: whoever compares it with the file tells whether it is right
+    document["distribution"][0] |= {"contentUrl": name, "sha256": "0" * 64}
+    (folder / "croissant.json").write_text(json.dumps(document), encoding="utf-8")
+    write_sums(folder)
+    found = kina("verify", "release", "--json")
+    assert found.exit_code == 1, found.output
+    told = [one["message"] for one in json.loads(found.stdout)["faults"] if one["check"] == "croissant"]
+    assert told == [f"{name}: is not in the release folder, so it was not opened"]
+
+
 @pytest.mark.parametrize("command", ["verify", "diff", "contamination"])
 def test_a_split_that_is_a_path_is_refused(kina: Kina, pool: Path, command: str) -> None:
     kina("export", pool, "-o", "release")

@@ -164,6 +164,12 @@ def test_a_flawed_item_costs_both_but_not_who_named_the_flaw() -> None:
     assert pay(done) == {"A": 400, "B": 200}
 
 
+def test_a_failed_review_of_a_sound_item_costs_no_penalty() -> None:
+    found = [Finding(item_id="it-1", flawed=False, failed=("A",))]
+    done = settled(review("A", "18"), review("B", "15", hour=2), findings=found, penalty_minor=100)
+    assert pay(done) == {"A": 200, "B": 700}
+
+
 def test_a_penalty_never_exceeds_the_items_pay() -> None:
     found = [Finding(item_id="it-1", flawed=True)]
     done = settled(review("A", "18"), review("B", "15", hour=2), findings=found, penalty_minor=99_999)

@@ -17,6 +17,7 @@ from kina_review.pay.book.ledger import Ledger, create_ledger, open_ledger
 from kina_review.pay.book.seal import Head, chain, find_anchors, key_path, mark_path
 from kina_review.pay.payees import PayeeBook, book_path, read_book, write_book
 from kina_review.pay.posting import post_to, preview
+from kina_review.records import LedgerEntry
 from tests.review.stories import review, rule, settled
 
 REST = ", ".join(COLUMNS[1:])
@@ -93,6 +94,29 @@ def test_a_cut_tail_is_seen_by_the_mark(paid: Path, lines: int) -> None:
         open_ledger(paid)
 
 
+def test_the_only_line_cut_is_seen_by_the_mark(tmp_path: Path) -> None:
+    path = tmp_path / "pay.db"
+    with create_ledger(path, "USD", "check") as ledger, ledger.writing():
+        ledger.append([LedgerEntry(seq=0, kind="rule", rule="1", reason="{}")])
+    with Unguarded(path) as connection:
+        connection.execute("DELETE FROM entries")
+    with pytest.raises(Refusal, match=r"0 lines, but its mark .* saw 1"):
+        open_ledger(path)
+
+
+def test_no_ledger_is_begun_beside_the_key_of_a_lost_one(paid: Path) -> None:
+    with open_ledger(paid) as ledger:
+        count = ledger.head().count
+    paid.unlink()
+    with pytest.raises(Refusal, match=f"belongs to a ledger of {count} lines: it was lost or moved"):
+        create_ledger(paid, "USD", "check")
+
+
+def test_a_hash_covers_the_line_before() -> None:
+    for key in (None, b"key"):
+        assert chain("0" * 64, [1, "base"], key) != chain("1" * 64, [1, "base"], key)
+
+
 def test_an_older_copy_in_its_place_is_seen(paid: Path, tmp_path: Path) -> None:
     copy_ledger(paid, tmp_path / "old.db")
     post_to(paid, settled(review("A", "18", item="it-9"), review("B", "15", item="it-9")))
@@ -116,14 +140,14 @@ def test_a_mark_that_is_gone_is_asked_for_and_made_anew_by_a_statement(paid: Pat
     assert open_ledger(paid).head() == head
 
 
-@pytest.mark.parametrize("kind", ["gone", "open to others", "another's", "no key"])
+@pytest.mark.parametrize("kind", ["gone", "open to others", "open to the group", "another's", "no key"])
 def test_the_key_is_needed_and_private(paid: Path, kind: str) -> None:
     key = key_path(paid)
     assert key.stat().st_mode & 0o777 == 0o600
     if kind == "gone":
         key.unlink()
-    elif kind == "open to others":
-        key.chmod(0o644)
+    elif kind.startswith("open"):
+        key.chmod(0o604 if kind == "open to others" else 0o640)
     else:
         key.write_text("0" * 64 if kind == "another's" else "hello")
     with pytest.raises((Refusal, InputError), match=r"\.key|\.mark"):
@@ -146,6 +170,22 @@ def test_a_forger_without_the_key_is_seen_whatever_hash_is_written(paid: Path) -
             )
     with pytest.raises(Refusal, match="rewritten"):
         open_ledger(paid)
+
+
+def test_a_plain_hash_in_a_keyed_chain_is_seen(paid: Path) -> None:
+    with open_ledger(paid) as ledger:
+        *_, before, last = ledger.entries()
+    row = [getattr(last, name) for name in COLUMNS]
+    row[COLUMNS.index("amount_minor")] += 1000
+    for forged in (chain(before.hash, row), chain(before.hash, row, b"a guess")):
+        with Unguarded(paid) as connection:
+            connection.execute(
+                "UPDATE entries SET amount_minor = ?, hash = ? WHERE seq = ?",
+                (row[COLUMNS.index("amount_minor")], forged, last.seq),
+            )
+        mark_path(paid).unlink(missing_ok=True)  # nor is it the mark alone that tells
+        with pytest.raises(Refusal, match=f"line {last.seq} was changed"):
+            open_ledger(paid, [Head(0, ledger.genesis)])
 
 
 def older(path: Path) -> Path:
@@ -189,6 +229,13 @@ def test_an_older_ledger_is_read_and_sealed_at_its_first_new_line(tmp_path: Path
         connection.execute("DELETE FROM entries WHERE seq > 3")
     with pytest.raises(Refusal, match="the end was cut"):
         open_ledger(path)
+
+
+def test_an_older_ledger_to_which_nothing_is_added_stays_as_it_is(tmp_path: Path) -> None:
+    path = older(tmp_path / "pay.db")
+    with open_ledger(path) as ledger, ledger.writing():
+        assert ledger.append([]).count == 3
+    assert not key_path(path).exists()
 
 
 def test_a_chain_written_anew_is_seen_with_an_anchor(paid: Path, tmp_path: Path) -> None:

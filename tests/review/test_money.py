@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kina_build.errors import InputError, Refusal
 from kina_review.money import (
     EXPONENTS,
+    MOST_MINOR,
     cap,
     currencies,
     exponent,
@@ -97,3 +98,9 @@ def test_several_currencies_are_never_summed() -> None:
 
 def test_a_decimal_amount_is_taken_as_it_stands() -> None:
     assert parse_amount(Decimal("2.00"), "USD") == 200
+
+
+def test_the_largest_amount_is_taken_and_a_cent_more_is_not() -> None:
+    assert parse_amount("10000000000000.00", "USD") == MOST_MINOR
+    with pytest.raises(InputError, match="beyond all pay"):
+        parse_amount("10000000000000.01", "USD")

@@ -50,6 +50,13 @@ def test_the_second_run_posts_nothing(ledger: Ledger) -> None:
     assert [(entry.amount_minor, entry.reason) for entry in zeros] == [(0, "below_bar"), (0, "below_bar")]
 
 
+def test_a_new_reason_for_the_same_amount_is_a_line_of_zero(ledger: Ledger) -> None:
+    post(ledger, settled(review("A", "9")))
+    post(ledger, settled(review("A", "9"), review("B", "8")))
+    told = [(line.amount_minor, line.reason) for line in ledger.entries("bonus") if line.reviewer_id == "A"]
+    assert told == [(0, "contest_incomplete"), (0, "below_bar")]
+
+
 def test_an_audit_after_payment_moves_the_bonus_and_carries_the_debt(ledger: Ledger) -> None:
     reviews = (review("A", "18"), review("B", "15", hour=2))
     post(ledger, settled(*reviews))
@@ -100,6 +107,14 @@ def test_a_rule_version_means_one_thing(ledger: Ledger) -> None:
         post(ledger, settled(review("A", "18", item="it-2"), rules=rule(bonus="6.00")))
     with pytest.raises(Refusal, match="was settled under pay rule 1"):
         post(ledger, settled(review("A", "18"), review("B", "14"), rules=rule(bonus="6.00", version="2")))
+
+
+def test_work_keeps_its_rule_also_where_it_earned_nothing(ledger: Ledger) -> None:
+    low = (review("A", "9"), review("B", "9"))
+    post(ledger, settled(*low, rules=rule(base="0.00")))
+    assert owed(ledger, "A", "B") == {"A": 0, "B": 0}
+    with pytest.raises(Refusal, match="was settled under pay rule 1, not 2"):
+        post(ledger, settled(*low, rules=rule(base="0.00", version="2")))
 
 
 def test_another_seed_cannot_hand_a_tie_to_somebody_else(ledger: Ledger) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from kina_review.pay.drafting import draft_lines
 from kina_review.pay.payees import PayeeBook
 from kina_review.records import Review
 from kina_review.tournament.decisions import decide_item
+from kina_review.tournament.payrules import rule_at
 from tests.review.stories import review, rule, settled
 
 BOOK = PayeeBook(key="00" * 32)
@@ -121,3 +122,10 @@ def test_whoever_escalates_leaves_the_item_to_somebody_else() -> None:
     assert (decided.decision, decided.reason) == ("escalate", "a reviewer escalates")
     assert decided.opinions == {"A": "accept", "B": "escalate"}
     assert Review(item_id="i", reviewer_id="r", verdict="Expert").verdict == "escalate"
+
+
+def test_a_rule_holds_from_its_first_instant() -> None:
+    begins = datetime(2026, 3, 1, 2, tzinfo=UTC)
+    rules = [rule(version="1", valid_from=begins - timedelta(days=1)), rule(version="2", valid_from=begins)]
+    told = [rule_at(rules, begins + timedelta(seconds=late)).version for late in (-1, 0, 1)]
+    assert told == ["1", "2", "2"]

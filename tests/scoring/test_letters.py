@@ -143,3 +143,43 @@ def test_time_is_linear(piece: str) -> None:
     extract_letter(piece * 10, 10)
     # a quadratic step would take minutes here; linear ones take well under a second
     assert seconds(100_000) < 3.0
+
+
+RUST = ["Iron", "Iron (II) oxide", "Copper", "Tin"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "letter", "status"),
+    [
+        ("Answer: Iron (II) oxide, because it forms first.", RUST, "B", "ok"),
+        ("The red rust on it is oxide of iron.", ["iron", "oxide of iron", "tin", "lead"], "B", "ok"),
+        ("Answer: f(x) because it is even", ["f(x)", "g(x)", "h(x)", "k"], "A", "ok"),
+        ("Answer: D) Tin", RUST, "D", "ok"),
+        ("Answer: B) Tin", RUST, None, "conflict"),
+    ],
+)
+def test_the_longest_text_wins_and_a_text_must_fit_its_letter(
+    reply: str, options: list[str], letter: str | None, status: str
+) -> None:
+    found = extract_letter(reply, len(options), options)
+    assert (found.letter, found.status) == (letter, status)
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("It must be option (b), since the others fail.", "B"),
+        ("Looking at them, (b) is the correct one.", "B"),
+        ("Answer: (A) method of chunks", "A"),
+        ("Answer: A method of chunks", None),
+        ("The answer is option 1.", "A"),
+    ],
+)
+def test_a_bracket_makes_a_letter_of_what_might_be_a_word(reply: str, letter: str | None) -> None:
+    assert extract_letter(reply, 4).letter == letter
+
+
+def test_a_reply_that_was_cut_off_keeps_a_letter_of_its_first_half_only() -> None:
+    assert extract_letter("B\nThe reason for it is long and", 4, finish_reason="length").letter == "B"
+    late = extract_letter("Let us see what each of them says about it.\nB", 4, finish_reason="length")
+    assert (late.letter, late.status) == (None, "truncated")

@@ -17,7 +17,7 @@ from kina_build.selection.domains import select
 from kina_build.selection.inputs import Inputs, sort_pairs
 from kina_build.selection.posing import split
 from kina_build.selection.records import Quota
-from kina_build.selection.sharing.draw import apportion, make_budget, share_by_gain
+from kina_build.selection.sharing.draw import apportion, make_budget, proportional, share_by_gain
 from kina_build.selection.solver.bounds import bound_online, tighten
 from kina_build.selection.solver.choose import choose, guarantee_of
 from kina_build.selection.solver.conflicts import connect
@@ -161,6 +161,15 @@ def test_a_budget_bounds_each_stratum_and_can_be_filled() -> None:
     assert [(q.stratum, q.lower) for q in tight] == [("x", 0), ("y", 1), ("z", 1)]
     lopsided = make_budget({"law": 10}, {"law": {"x": 1, "y": 20}})
     assert lopsided[1].upper == 9
+    spread = SelectionRules(stratum_ceiling=1, stratum_spread=1.5)
+    assert [q.upper for q in make_budget({"law": 3}, {"law": {"x": 9, "y": 9}}, spread)] == [3, 3]
+
+
+def test_a_proportional_quota_leaves_room_on_both_sides_of_a_share() -> None:
+    bounds = [(q.stratum, q.lower, q.upper) for q in proportional(3, {"y": 1, "x": 1, "z": 2})]
+    assert bounds == [("x", 0, 1), ("y", 0, 1), ("z", 1, 2)]
+    with pytest.raises(Refusal, match="3 items asked for, but only 2"):
+        proportional(3, {"x": 2})
 
 
 def test_random_sets_have_the_same_strata_and_lose_to_the_selection() -> None:

@@ -10,10 +10,12 @@ from tests.selection.forger import forger
 from tests.soak.counts import Soak, go_on
 from tests.soak.fuzz import fuzz
 from tests.soak.money import money
+from tests.soak.mutants import MUTANTS, mutants
 
 SOAKS: Mapping[str, tuple[Soak, int]] = {
     "money": (money, 2_000),
     "forger": (forger, 400),
+    "mutants": (mutants, len(MUTANTS)),
     "fuzz": (fuzz, 100_000),
 }
 """Name of a soak, its function (seed, first, last, jobs), and how many cases a full run has."""

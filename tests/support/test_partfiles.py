@@ -12,6 +12,7 @@ from kina_build.config import DedupRules, SupportRules
 from kina_build.encode.embedding import embed
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
+from kina_build.rows import outputs
 from kina_build.rows.jsonl import write_records
 from kina_build.support.anchors import Anchor
 from kina_build.support.diagnose import describe_partitions, describe_support
@@ -171,6 +172,34 @@ def test_a_folder_of_something_else_is_left_alone(writer: Writer, pool: list[Ite
     writer.target.touch()
     with pytest.raises(UsageError, match="is a file"):
         writer.write(pool)
+
+
+def test_a_run_stopped_while_it_removes_the_earlier_result_goes_on(
+    writer: Writer, pool: list[Item], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(folder: Path) -> None:
+        raise Power
+
+    finer = RULES.model_copy(update={"scale": 100})
+    writer.write(pool)
+    with monkeypatch.context() as patch:
+        patch.setattr(outputs, "_remove", stop)
+        with pytest.raises(Power):
+            writer.write(pool, rules=finer)
+    assert (work_folder(writer.target) / "part-00000.npz").is_file()
+    assert writer.write(pool, rules=finer) == (4, 0)
+    assert not work_folder(writer.target).exists()
+    assert len(list(writer.target.iterdir())) == 8
+
+
+def test_a_folder_of_others_in_the_place_of_the_work_is_left_alone(writer: Writer, pool: list[Item]) -> None:
+    writer.write(pool)
+    work = work_folder(writer.target)
+    work.mkdir()
+    (work / "thesis.tex").touch()
+    with pytest.raises(UsageError, match=r"support.work: holds something of yours \(thesis.tex\)"):
+        make_partitions([], make_embedding_partition_anew, writer.target)
+    assert [path.name for path in work.iterdir()] == ["thesis.tex"]
 
 
 def test_a_small_scale_takes_a_byte_a_score(writer: Writer, pool: list[Item]) -> None:

@@ -41,6 +41,19 @@ def test_a_pool_is_scored_and_what_is_missing_is_said(kina, files):
     assert "items that support nothing: 1 (q3)" in again.stdout
 
 
+@pytest.mark.parametrize("more", [(), ("--force",)])
+def test_a_folder_of_others_in_the_place_of_the_work_is_refused_first(kina, files, more):
+    (files / "parts.work").mkdir()
+    (files / "parts.work" / "part-00000.npz").write_text("years of work")
+    line = ("support", "pool.jsonl", "--anchors", "anchors.jsonl", "-o", "parts", "--cache", "v.sqlite")
+    done = kina(*line, *more)
+    assert done.exit_code == 2
+    assert "parts.work: holds something of yours (part-00000.npz)" in done.stderr
+    assert (files / "parts.work" / "part-00000.npz").read_text() == "years of work"
+    assert not (files / "parts").exists()
+    assert not (files / "v.sqlite").exists()
+
+
 def test_a_folder_of_parts_holds_the_same_and_can_be_selected_from(kina, files):
     line = ("support", "pool.jsonl", "--anchors", "anchors.jsonl", "--cache", "v.sqlite", "--json")
     (files / "kina.toml").write_text("[support]\npart_items = 2\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from kina_build.encode.vectorfiles import VectorFiles, VectorSet
 from kina_build.engine import open_engine
 from kina_build.errors import ConfigError
 from kina_build.rows.source import STREAM
+from kina_build.rows.workfolders import check_work, clear_work
 
 Scan = Callable[..., Pairs]
 """Finds close pairs: (vectors, threshold, rules, on_progress) as `scan.pairs_above` takes them."""
@@ -104,10 +104,17 @@ class Place:
             with open_engine(self.engine.model_copy(update={"kind": "local"})) as engine:
                 yield partial(pairs_above, run=engine.map)
 
+    def check(self) -> None:
+        """Refuse a folder that holds something of others, before anything is computed.
+
+        Raises:
+            UsageError: it does; see workfolders.
+        """
+        check_work(self.folder)
+
     def clear(self) -> None:
         """Drop what a stopped run would have gone on from: the work is done."""
-        if self.folder.is_dir():
-            shutil.rmtree(self.folder)
+        clear_work(self.folder)
 
 
 def spare_bytes(rules: EngineRules = EngineRules()) -> int:

@@ -134,14 +134,14 @@ def distribution_faults(distribution: Sequence[Mapping[str, Any]], folder: Path 
 
 
 def _file_faults(file: Mapping[str, Any], folder: Path | None) -> Iterator[str]:
-    address, checksum = str(file.get("contentUrl") or "").strip(), str(file.get("sha256") or "")
-    if not address:
+    address, checksum = str(file.get("contentUrl") or ""), str(file.get("sha256") or "")
+    if not address.strip():
         yield "contentUrl missing"
     if not file.get("encodingFormat"):
         yield "encodingFormat missing"
     if not re.fullmatch(r"[0-9a-fA-F]{64}", checksum):
         yield "sha256 is not 64 hex digits" if checksum else "sha256 missing"
-    elif folder and address and digest(folder / address).sha256 != checksum.lower():
+    elif folder and address.strip() and digest(folder / address).sha256 != checksum.lower():
         yield f"sha256 of {address} is another"
 
 

@@ -172,9 +172,17 @@ def check_croissant(subject: Subject) -> Iterator[Fault]:
     if not isinstance(distribution, list) or not all(isinstance(one, dict) for one in distribution):
         yield Fault("", "the distribution is no list of files")
         return
-    strange = [one for one in distribution if one.get("contentUrl") not in subject.past.record.files]
-    yield from (Fault("", f"{one.get('contentUrl')}: no data file of the release") for one in strange)
-    known = [one for one in distribution if one not in strange]
+    # what lies in the folder is what may be opened: no name leads out of it, whatever the manifest lists
+    there = {file.relative_to(subject.folder).as_posix() for file in files(subject.folder)}
+    known: list[Mapping[str, Any]] = []
+    for one in distribution:
+        name = str(one.get("contentUrl"))
+        if name not in subject.past.record.files:
+            yield Fault("", f"{name}: no data file of the release")
+        elif name not in there:
+            yield Fault("", f"{name}: is not in the release folder, so it was not opened")
+        else:
+            known.append(one)
     yield from (Fault("", fault) for fault in distribution_faults(known, subject.folder))
 
 

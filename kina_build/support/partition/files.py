@@ -21,6 +21,7 @@ from kina_build.errors import InputError, UsageError
 from kina_build.progress import Progress, silent
 from kina_build.rows.jsonl import canonical, write_text
 from kina_build.rows.outputs import recover_folder, replace_folder
+from kina_build.rows.workfolders import MARK, make_work, mark, unmark
 from kina_build.support.matrix import SupportMatrix
 from kina_build.support.npz import read_support, write_support
 
@@ -74,11 +75,12 @@ def make_partitions(
         How many parts there are, and how many of them were made now.
 
     Raises:
-        UsageError: the target holds something else than parts.
+        UsageError: the target or the work folder holds something else than parts.
         InputError: a part cannot be written.
     """
     recover_folder(target)
     check_folder(target)
+    make_work(work_folder(target))
     reuse = reuse or Reuse()
     paths: list[Path] = []
     kept: list[Path] = []
@@ -126,7 +128,11 @@ def digest_partition(shape: Any, rows: Iterable[Any]) -> str:
 
 def holds_partitions(target: Path) -> bool:
     """Tell whether a folder holds parts and nothing else; each part tells by itself whether it is whole."""
-    return target.is_dir() and all(PART.fullmatch(path.name) for path in target.iterdir())
+    return target.is_dir() and all(_is_part(path.name) for path in target.iterdir())
+
+
+def _is_part(name: str) -> bool:
+    return name == MARK or PART.fullmatch(name) is not None  # a run that is stopped may leave the mark
 
 
 def check_folder(target: Path) -> None:
@@ -138,7 +144,7 @@ def check_folder(target: Path) -> None:
     if target.is_file():
         raise UsageError(f"{target}: is a file, not a folder", hint="name a new folder, or a file.npz")
     there = [path.name for path in target.iterdir()] if target.is_dir() else []
-    strange = [name for name in there if not PART.fullmatch(name)]
+    strange = [name for name in there if not _is_part(name)]
     if strange:
         raise UsageError(
             f"{target}: holds something else than parts ({min(strange)})", hint="name a new folder"
@@ -197,12 +203,15 @@ def finish_folder(target: Path, paths: Sequence[Path]) -> None:
         InputError: the place cannot be written.
     """
     work = work_folder(target)
-    kept = {name for path in paths for name in (path.name, path.with_suffix(".digest").name)}
+    kept = {MARK, *(name for path in paths for name in (path.name, path.with_suffix(".digest").name))}
     try:
+        if target.is_dir() and not target.is_symlink():
+            mark(target)  # it may stand in the work folder's place when the run is stopped
         for stray in work.iterdir():
             if stray.name not in kept:
                 stray.unlink()
         replace_folder(work, target)
+        unmark(target)
     except OSError as error:
         raise InputError(f"{target}: cannot write: {error.strerror or error}") from None
 

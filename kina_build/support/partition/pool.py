@@ -18,6 +18,7 @@ from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.rows.jsonl import describe
 from kina_build.rows.source import STREAM
+from kina_build.rows.workfolders import make_work
 from kina_build.support.anchors import domain_of
 from kina_build.support.partition.dealing import Dealer, iter_json
 
@@ -61,6 +62,7 @@ def partition_pool(pool: Path, folder: Path, *, size: Callable[[int], int], samp
 
     Raises:
         InputError: missing, empty or malformed file, or an id used twice.
+        UsageError: the folder holds something of others.
         Refusal: what `size` raises.
     """
     source = _spool(folder) if pool == STREAM else pool
@@ -73,6 +75,7 @@ def partition_pool(pool: Path, folder: Path, *, size: Callable[[int], int], samp
             hint="ids must be unique: `kina import` gives every row its own",
         )
     firsts = ids[:: size(len(ids))]
+    make_work(folder)
     dealer = Dealer(folder, "items", firsts)
     for row in iter_json(source):
         # whatever a JSON escape can bring goes in as it came out
@@ -127,7 +130,7 @@ def count_lines(path: Path) -> int:
 
 
 def _spool(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
+    make_work(folder)
     copy = folder / "stdin.jsonl"
     with copy.open("wb") as out:
         shutil.copyfileobj(sys.stdin.buffer, out)

@@ -14,6 +14,7 @@ from kina_build.engine import open_engine
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.progress import Progress
+from kina_build.rows.workfolders import check_work
 from kina_build.support.anchors import Anchor
 from kina_build.support.diagnose import describe_partitions
 from kina_build.support.embedding import BASE_BYTES as EMBEDDING_BYTES
@@ -43,6 +44,7 @@ def score_in_partitions(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Write the folder of parts; return the report and the models behind it."""
     check_folder(output)
+    check_work(work_folder(output))
     with _spreading(setup) as run:
         if setup.options.method == "embedding":
             made, models = _embed(setup, pool, anchors, output, run)
