@@ -467,6 +467,7 @@ def _release() -> tuple[Artefact, ...]:
 def _models() -> tuple[Artefact, ...]:
     from kina_build.ranking.itemanalysis import ItemFigures
     from kina_build.ranking.leaderboard import Leaderboard
+    from kina_build.scoring.estimator import Estimator
     from kina_build.scoring.logs.trials import Trial
     from kina_build.scoring.multiple_choice import ItemScore
     from kina_build.scoring.responses import Response
@@ -477,6 +478,14 @@ def _models() -> tuple[Artefact, ...]:
         Artefact("scores.jsonl", ItemScore, "marks by item and model", "score", ("rank",)),
         Artefact(
             "leaderboard.json", Leaderboard, "ranks, and which are ties", "rank", ("report",), "document"
+        ),
+        Artefact(
+            "estimator.json",
+            Estimator,
+            "what a score on a short form says of its pool",
+            "shrink",
+            ("score", "export", "rank"),
+            "document",
         ),
         Artefact("item_analysis.jsonl", ItemFigures, "how items tell models apart", "rank", ("report",)),
     )

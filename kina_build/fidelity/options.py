@@ -53,7 +53,7 @@ class ShrinkOptions(ResponseOptions):
         None, "-o", help="Write the items, for `kina export --selection`.", role=Role.output
     )
     write_estimator: Path | None = option(
-        None, help="Write estimator.json, for `kina score --estimate`.", role=Role.output
+        None, help="Write estimator.json, for `kina export --estimator` and `--estimate`.", role=Role.output
     )
 
 

@@ -11,7 +11,7 @@ from kina_build.errors import InputError
 from kina_build.items.pool import read_pool
 from kina_build.manifest import Manifest, sidecar
 from kina_build.project.eligible import LeftOut
-from kina_build.project.graph.edges import stages
+from kina_build.project.graph import stages
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.splits import RECORD
 from kina_build.rows.jsonl import read_document, read_json

@@ -17,7 +17,7 @@ from kina_build.items.pool import read_pool
 from kina_build.project.decisions import Rulings, check_texts, read_rulings
 from kina_build.project.eligible import LeftOut
 from kina_build.project.funnel import read_selected
-from kina_build.project.graph.edges import stages
+from kina_build.project.graph import stages
 from kina_build.project.table import Project, Source
 from kina_build.project.waiting import Doubt
 from kina_build.release.record import ReleaseRecord

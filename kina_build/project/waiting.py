@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from kina_build.dedup.records import Duplicates
 from kina_build.project.decisions import Ruling, Rulings
-from kina_build.project.graph.edges import stages
+from kina_build.project.graph import stages
 from kina_build.project.graph.stages import Stage
 from kina_build.project.log import Case
 from kina_build.project.runner import Outcome

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from kina_build.ranking.board import NotRanked
 from kina_build.ranking.disciplines import Discipline
 from kina_build.rows.jsonl import write_document
+from kina_build.scoring.estimator import Estimate
 
 FIGURE_DIGITS = 6
 """Decimals printed: beyond them BLAS builds differ."""
@@ -154,6 +155,24 @@ class Dataset(Row):
     extractor_version: str
 
 
+class OnPool(Row):
+    """Say what the scores tell of the whole pool that the items were drawn from."""
+
+    pool_items: int
+    level: float
+    """Of all intervals here."""
+    error: float
+    """Mean distance of an estimate from the pool's score for a model that taught nothing, in points."""
+    error_low: float
+    error_high: float
+    raw_bias: float
+    """Mean of raw score minus the pool's over the models that taught, in points."""
+    raw_most: float
+    """Largest distance of a raw score from the pool's, in points."""
+    estimates: tuple[Estimate, ...]
+    """In the order of the standings; models with missing scores have none."""
+
+
 class Leaderboard(Row):
     """Hold a whole ranking."""
 
@@ -185,8 +204,16 @@ class Leaderboard(Row):
     filter_models: tuple[str, ...] = ()
     item_summary: ItemSummary | None = None
     paper: tuple[PaperRow, ...] = ()
+    on_pool: OnPool | None = None
+    """None, and not written: no estimator of these items was given."""
     notes: tuple[str, ...] = ()
     """What the figures may and may not be taken for."""
+
+    @model_serializer(mode="wrap")
+    def _leave_out(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what most boards do not have, so that their bytes stay what they were."""
+        told: dict[str, Any] = dump(self)
+        return {name: one for name, one in told.items() if name != "on_pool" or one is not None}
 
     @property
     def report(self) -> dict[str, Any]:

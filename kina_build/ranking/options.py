@@ -35,6 +35,12 @@ class RankOptions:
         role=Role.input,
     )
     split: str = option("test", help="Split of the --release.")
+    estimate: Path | None = option(
+        None,
+        help="estimator.json of `kina shrink`: also estimate the scores on the whole pool; default: the one "
+        "in the --release, where it is of the items ranked.",
+        role=Role.input,
+    )
     published: Path | None = option(
         None,
         help="Published accuracies in percent: columns model, ALL, disciplines.",
@@ -117,6 +123,7 @@ class RankOptions:
             self.item_analysis,
             self.items,
             self.release,
+            self.estimate,
             *self.filter_model,
         ]
         if self.published is not None and (self.paper or any(p is not None for p in paired)):

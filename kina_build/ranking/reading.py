@@ -21,9 +21,11 @@ from kina_build.ranking.files.published import rank_published, read_published
 from kina_build.ranking.files.sources import ScoreTable
 from kina_build.ranking.itemanalysis import ItemFigures, add_distractors, analyse_items
 from kina_build.ranking.leaderboard import Dataset, Leaderboard
+from kina_build.ranking.onpool import estimate_board, estimate_files
 from kina_build.ranking.options import RankOptions
 from kina_build.release.record import ReleaseRecord
 from kina_build.rows.jsonl import read_document, write_document, write_records
+from kina_build.scoring.estimator import Estimator
 
 
 @runtime_checkable
@@ -83,6 +85,7 @@ def rank_files(
     ranked = rank_board(
         board, rules, seed=options.seed, extras=extras, paper=options.paper, on_progress=on_progress
     )
+    ranked = estimate_files(ranked, board, options)
     return Ranking(ranked, _analyse(board, extras) if options.item_analysis else None)
 
 
@@ -96,6 +99,7 @@ def rank(
     seed: int = 0,
     rules: RankingRules = RankingRules(),
     paper: bool = False,
+    estimator: Estimator | None = None,
     on_progress: Progress = silent,
 ) -> Leaderboard:
     """Rank models by per-item scores in [0, 1].
@@ -109,11 +113,12 @@ def rank(
         seed: of everything random.
         rules: resamples, level, least discipline and so on.
         paper: add the KINA paper's own stability table.
+        estimator: of a short form, as `shrink` makes it: also estimate the scores on the whole pool.
         on_progress: told of resamples.
 
     Raises:
         InputError, RowErrors: a score outside [0, 1], a repeated row, an item in two disciplines.
-        Refusal: fewer than two items, or no model left to rank.
+        Refusal: fewer than two items, no model left to rank, or an estimator of other items.
     """
     if isinstance(scores, Path):
         table = sources.read_scores(scores)
@@ -132,7 +137,8 @@ def rank(
         missing=missing,
     )
     extras = Extras(missing=missing, stated=table.stated)
-    return rank_board(board, rules, seed=seed, extras=extras, paper=paper, on_progress=on_progress)
+    ranked = rank_board(board, rules, seed=seed, extras=extras, paper=paper, on_progress=on_progress)
+    return ranked if estimator is None else estimate_board(ranked, board, estimator)
 
 
 def _analyse(board: Board, extras: Extras) -> list[ItemFigures]:

@@ -20,8 +20,10 @@ from kina_build.release.folder import answers_file, read_release
 from kina_build.release.options import ExportOptions, Extent
 from kina_build.release.plan import Past, Plan, Request, plan_release
 from kina_build.release.proof.evidence import Audited, Chosen, Sources, check_selection, make_salt
+from kina_build.release.proof.pool_error import state_error
 from kina_build.release.record import AgreementFacts, Provenance, ReleaseRecord
 from kina_build.release.sources import Duplicates, Selected
+from kina_build.scoring.estimator import Estimator, read_estimator
 from kina_build.selection.library import Constraints, Scores, gather
 from kina_build.selection.records import Selection
 from kina_build.selection.sharing.share import Budget
@@ -42,6 +44,8 @@ class Material:
     copies: Duplicates = field(default_factory=Duplicates)
     agreement: AgreementFacts | None = None
     audited: Sequence[Audited] | None = None
+    estimator: Estimator | None = None
+    """What scores on the released questions say of the pool."""
     past: Past | None = None
     take_down: Mapping[str, str] = field(default_factory=dict)
     """Ids to withdraw for good, and why."""
@@ -71,9 +75,10 @@ class Prepared:
         """Make the release in memory.
 
         Raises:
-            Refusal: as build.make_release.
+            Refusal: as build.make_release, or an estimator of other items than those released.
         """
-        return NewRelease(make_release(self.plan, self.rules), self.sources, self.plan.past)
+        made = make_release(self.plan, self.rules)
+        return NewRelease(state_error(made, self.sources.estimator), self.sources, self.plan.past)
 
 
 @dataclass(frozen=True)
@@ -147,6 +152,7 @@ def build_release(
     duplicates: Path | str | Any | None = None,
     agreement: Path | str | None = None,
     audit: Path | str | None = None,
+    estimator: Path | str | Estimator | None = None,
     previous: Path | str | None = None,
     request: Request | None = None,
     take_down: Mapping[str, str] | None = None,
@@ -167,6 +173,7 @@ def build_release(
         duplicates: what dedup found, record or file: copies stay out, near-copies in one split.
         agreement: figures of the reviewers' agreement, for the card.
         audit: findings of a random audit, for the card.
+        estimator: what scores on the released items say of the pool, as `shrink` makes it.
         previous: folder of the release before this one: its splits are kept.
         request: name, title, version, private splits and the like.
         take_down: ids to withdraw for good, and why.
@@ -191,6 +198,7 @@ def build_release(
         copies=Duplicates() if duplicates is None else sources.gather_duplicates(duplicates),
         agreement=sources.read_agreement(Path(agreement)) if agreement else None,
         audited=sources.read_audit(Path(audit), {item.item_id for item in items}) if audit else None,
+        estimator=read_estimator(Path(estimator)) if isinstance(estimator, str | Path) else estimator,
         past=read_release(Path(previous)) if previous else None,
         take_down=take_down or {},
         filter_models=filter_models,
@@ -276,7 +284,8 @@ def prepare(
         on_progress=on_progress,
         processes=count_processes(len(admission.items), item_rules),
     )
-    return Prepared(plan, Sources(make_salt(pool), chosen, decisions, material.audited), rules)
+    found = Sources(make_salt(pool), chosen, decisions, material.audited, material.estimator)
+    return Prepared(plan, found, rules)
 
 
 def describe(record: ReleaseRecord, made: Release) -> dict[str, Any]:
@@ -291,6 +300,7 @@ def describe(record: ReleaseRecord, made: Release) -> dict[str, Any]:
         "gates": [],
         "exemptions": [one.model_dump(mode="json") for one in record.exemptions],
         "figures": record.figures,
+        **({"pool_error": record.pool_error.model_dump(mode="json")} if record.pool_error else {}),
         "letters": record.letters.model_dump(mode="json"),
         "difference": made.difference.model_dump(mode="json") if made.difference else None,
     }
@@ -310,6 +320,7 @@ def _read(options: ExportOptions, proof: Files | None, engine: EngineRules) -> M
         chosen,
         decisions=sources.read_decisions(options.decisions) if options.decisions else None,
         copies=sources.read_duplicates(options.duplicates) if options.duplicates else Duplicates(),
+        estimator=read_estimator(options.estimator) if options.estimator else None,
         past=read_release(options.previous) if options.previous else None,
         audited=sources.read_audit(options.audit, {i.item_id for i in pool}) if options.audit else None,
         agreement=sources.read_agreement(options.agreement) if options.agreement else None,

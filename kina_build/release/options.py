@@ -34,6 +34,11 @@ class ExportOptions:
     audit: Path | None = option(
         None, help="Findings of a random audit (item_id, flawed), for the card.", role=Role.input
     )
+    estimator: Path | None = option(
+        None,
+        help="What scores on the released items say of the pool (`kina shrink --write-estimator`).",
+        role=Role.input,
+    )
     previous: Path | None = option(
         None, help="The release before this one; its splits are kept.", role=Role.input
     )

@@ -5,7 +5,13 @@ from __future__ import annotations
 import hashlib
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 from kina_build.release.standalone import SPLITS
 from kina_build.rows.jsonl import canonical
@@ -149,6 +155,29 @@ class Provenance(Frozen):
     """Models whose wrong answers let items in; their scores are biased downward."""
 
 
+class PoolError(Frozen):
+    """How far scores on the released questions lie from those on the whole pool, by estimator.json."""
+
+    splits: tuple[Split, ...]
+    """Whose questions together it is about."""
+    items: int
+    pool_items: int
+    """Questions of the pool that the responses were on."""
+    estimator: str
+    models: int
+    """That were left out one by one."""
+    level: float
+    """Of the interval of the error."""
+    error: float
+    """Mean distance of the estimate from the pool's score for a model that taught nothing, in points."""
+    low: float
+    high: float
+    raw_bias: float
+    """Mean of raw score minus the pool's, in points."""
+    raw_most: float
+    """Largest distance of a raw score from the pool's, in points."""
+
+
 class Earlier(Frozen):
     """The release before this one."""
 
@@ -196,10 +225,18 @@ class ReleaseRecord(Frozen):
     earlier: Earlier | None
     figures: dict[str, Any] = {}
     """What the stand-alone verifier derives from rows and evidence, in whole numbers."""
+    pool_error: PoolError | None = None
+    """None, and not written: no estimator.json travels."""
     files: dict[str, str] = {}
     """sha256 of the files that do not follow from this document: data, evidence, changes."""
     seal: str = ""
     """sha256 of this document without the seal: catches damage, not forgery."""
+
+    @model_serializer(mode="wrap")
+    def _leave_out(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what most releases do not have, so that their bytes stay what they were."""
+        told: dict[str, Any] = dump(self)
+        return {name: one for name, one in told.items() if name != "pool_error" or one is not None}
 
     def sealed(self) -> ReleaseRecord:
         """Return this record with its seal."""

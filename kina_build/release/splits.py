@@ -131,6 +131,7 @@ RECORD = "release.json"
 CARD = "README.md"
 CROISSANT = "croissant.json"
 CHANGES = "changes.json"
+ESTIMATOR = "estimator.json"
 SUMS = "SHA256SUMS"
 
 

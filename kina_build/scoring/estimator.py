@@ -6,9 +6,9 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from kina_build.errors import Refusal
 from kina_build.rows.jsonl import read_document, write_document
@@ -92,7 +92,7 @@ class Estimator(Record):
     """Stratum to its share of the pool; post-stratified only."""
     strata: Mapping[str, str] = {}
     """Item to stratum; post-stratified only."""
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOut, ...] = Field(min_length=1)
     """Singly first: the error that the form is chosen by."""
     raw_bias: float
     """Mean over the teaching models of plain score minus the pool's, in points."""
@@ -102,6 +102,16 @@ class Estimator(Record):
     statement: str
     """The error in words, for card and terminal."""
     seed: int
+
+    @model_validator(mode="after")
+    def _check_strata(self) -> Self:
+        if self.estimator != "post-stratified":
+            return self
+        if digest_items(self.strata) != self.items_sha256:
+            raise ValueError("strata: of other items than the form's")
+        if not all(self.weights.get(name, 0) > 0 for name in self.strata.values()):
+            raise ValueError("weights: a stratum of the form has none")
+        return self
 
     def write(self, path: Path) -> None:
         """Write estimator.json."""

@@ -130,6 +130,7 @@ def sort_pairs(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
 def read_ids(paths: Path | Sequence[Path], option: str = "--exclude") -> frozenset[str]:
     """Read item ids from rows of item_id, a selection.json, a duplicates.json or findings of `kina check`.
 
+    Rows of a release have an id instead, which is the same.
     Of a duplicates.json they are the items that do not stay: dropped copies, and those held
     over a disputed key; of findings, the items with an error.
 
@@ -162,12 +163,13 @@ def _read_ids(path: Path, option: str) -> list[str]:
         )
     elif values.keys() >= FINDS:
         rows = [row for row in rows if row.values.get("severity") == "error" and row.values.get("item_id")]
+    column = "id" if "item_id" not in values and values.keys() >= RELEASED else "item_id"
     faults = [
-        row.fault("item_id: missing") for row in rows if not str(row.values.get("item_id") or "").strip()
+        row.fault(f"{column}: missing") for row in rows if not str(row.values.get(column) or "").strip()
     ]
     if faults:
-        raise RowErrors(faults, hint=hint_at(rows, "needed column: item_id"))
-    return [str(row.values["item_id"]) for row in rows]
+        raise RowErrors(faults, hint=hint_at(rows, f"needed column: {column}"))
+    return [str(row.values[column]) for row in rows]
 
 
 def read_decisions(path: Path) -> dict[str, str]:
@@ -198,6 +200,9 @@ DECIDES = frozenset({"decision", "verdict"})
 
 FINDS = frozenset({"rule", "severity"})
 """Fields of a finding of `kina check`."""
+
+RELEASED = frozenset({"id", "question", "choices", "canary"})
+"""Fields of a row of a release."""
 
 
 def check_names(inputs: Inputs) -> None:

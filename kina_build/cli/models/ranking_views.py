@@ -15,9 +15,15 @@ def show_leaderboard(report: dict[str, Any], console: Console) -> None:
     console.line(f"{models} models on {items} items: {tiers} tier{'s' if tiers != 1 else ''}")
     if report["dataset"]:
         console.line("{name} {version}, content {content_hash}".format(**report["dataset"]))
+    on_pool = (report.get("on_pool") or {}).get("estimates", ())
+    pool = {one["model"]: [one["estimate"], one["low"], one["high"]] for one in on_pool}
+    pool_head = ("on the pool", "low", "high") if pool else ()
     console.table(
         "",
-        ["tier", f"rank set, {level} all rows", f"{level} this row", "model", "accuracy", "low", "high"],
+        [
+            *("tier", f"rank set, {level} all rows", f"{level} this row", "model", "accuracy", "low", "high"),
+            *pool_head,
+        ],
         [
             [
                 s["tier"],
@@ -27,10 +33,12 @@ def show_leaderboard(report: dict[str, Any], console: Console) -> None:
                 s["accuracy"],
                 s["low"],
                 s["high"],
+                *(pool.get(s["model"], [None] * 3) if pool else ()),
             ]
             for s in report["standings"]
         ],
     )
+    _show_pool(report, console)
     _show_gaps(report, console)
     _show_ties(report, console)
     for model in report["not_ranked"]:
@@ -48,6 +56,22 @@ def show_leaderboard(report: dict[str, Any], console: Console) -> None:
     if report["basis"] == "published":
         for note in report["notes"]:
             console.line(f"note: {note}")
+
+
+def _show_pool(report: dict[str, Any], console: Console) -> None:
+    """Show how far estimates and raw scores lie from those on the whole pool."""
+    from kina_build.ranking.onpool import OTHER_ITEMS
+
+    if OTHER_ITEMS in report["notes"]:
+        console.line(f"note: {OTHER_ITEMS}")
+    found = report.get("on_pool")
+    if found:
+        span = f"{found['error_low']:.2f} to {found['error_high']:.2f}"
+        console.line(
+            f"on the {found['pool_items']} items of the pool: estimates are off by {found['error']:.2f} "
+            f"points on average ({span}) for a model that taught nothing; raw scores of these items lie "
+            f"{found['raw_bias']:+.2f} points off, at most {found['raw_most']:.2f}"
+        )
 
 
 def _show_gaps(report: dict[str, Any], console: Console) -> None:

@@ -29,6 +29,13 @@ def show_export(report: dict[str, Any], console: Console) -> None:
     ]
     console.table("splits", ["split", "items", "paths", "chance", "answers"], rows)
     _show_figures(report["figures"], console)
+    off = report.get("pool_error")
+    if off:
+        console.line(
+            f"estimates of the score on the pool are off by {off['error']:.2f} points on average "
+            f"({off['low']:.2f} to {off['high']:.2f}); raw scores of {' and '.join(off['splits'])} lie "
+            f"{off['raw_bias']:+.2f} points off it, at most {off['raw_most']:.2f}"
+        )
     reasons = Counter(one["reason"].partition(":")[0] for one in report["withheld"])
     if reasons:
         told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())

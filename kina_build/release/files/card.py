@@ -118,6 +118,7 @@ def facts(record: ReleaseRecord) -> dict[str, Any]:
         "paths": len({path for count in counts for path in count.by_path}),
         "filter_models": len(record.provenance.filter_models),
         **({"selection": {name: found[name] for name in CHOSEN}} if found else {}),
+        **({"pool_error": record.pool_error.model_dump(mode="json")} if record.pool_error else {}),
     }
 
 

@@ -22,7 +22,16 @@ from kina_build.release.proof.evidence import NOTHING, Naming, Sources, write_ev
 from kina_build.release.proof.instance import settle_thresholds
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.rows import Row, columns, take_answer, to_item, to_kina, to_row
-from kina_build.release.splits import CARD, CHANGES, CROISSANT, RECORD, kina_file, parquet_file, rows_file
+from kina_build.release.splits import (
+    CARD,
+    CHANGES,
+    CROISSANT,
+    ESTIMATOR,
+    RECORD,
+    kina_file,
+    parquet_file,
+    rows_file,
+)
 from kina_build.release.versions import row_map
 from kina_build.rows.jsonl import describe, dump_document, write_document, write_records, write_text, writing
 from kina_build.rows.kinds import check_rows, reading_columns
@@ -59,6 +68,8 @@ def publish(
     with writing_folder(target, overwrite=overwrite) as folder:
         _write_data(folder, release, rows)
         write_evidence(folder, sources, _naming(release, sources))
+        if sources.estimator is not None:
+            sources.estimator.write(folder / ESTIMATOR)
         settle_thresholds(folder, rows, _private(release.record))
         if past and release.difference:
             rows_moved = {split: row_map(past.rows.get(split, ()), kept) for split, kept in rows.items()}

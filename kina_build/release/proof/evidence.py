@@ -22,6 +22,7 @@ from kina_build.release.admission import Decision
 from kina_build.release.options import Extent
 from kina_build.release.proof.instance import write_instance
 from kina_build.rows.jsonl import canonical, write_document, writing
+from kina_build.scoring.estimator import Estimator
 
 if TYPE_CHECKING:
     from kina_build.selection.inputs import Inputs
@@ -56,6 +57,8 @@ class Sources:
     chosen: Chosen | None = None
     decisions: Sequence[Decision] | None = None
     audit: Sequence[Audited] | None = None
+    estimator: Estimator | None = None
+    """What scores on the released questions say of the pool."""
     extent: Extent | None = None
     """None: full, and refused where that is large."""
 

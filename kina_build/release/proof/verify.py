@@ -26,9 +26,10 @@ from kina_build.release.proof.contents import (
     check_rows,
 )
 from kina_build.release.proof.evidence import VERIFIER, verifier_digest, verifier_source
+from kina_build.release.proof.pool_error import check_estimator
 from kina_build.release.record import FORMAT
 from kina_build.release.rows import Row, to_item
-from kina_build.release.splits import CHANGES, CROISSANT, RECORD, SUMS, natural
+from kina_build.release.splits import CHANGES, CROISSANT, ESTIMATOR, RECORD, SUMS, natural
 from kina_build.release.standalone import INSTANCE, JUDGED, SUPPORT, Unsound
 from kina_build.release.versions import content_hash
 from kina_build.rows.jsonl import canonical, read_json, read_records
@@ -132,6 +133,7 @@ def check_derived(subject: Subject) -> Iterator[Fault]:
             yield Fault("", f"{name}: not what follows from the manifest and the rows ({record.made_with})")
     wanted = set(data_files(rows)) | ({CHANGES} if record.earlier else set())
     wanted |= {name for name in record.files if name in EVIDENCE}
+    wanted |= {ESTIMATOR} if record.pool_error else set()
     for name in sorted(set(record.files) ^ wanted):
         yield Fault("", f"{name}: no file of such a release, or not in the manifest")
     yield from _foreign(subject, {*expected, *record.files, SUMS})
@@ -151,7 +153,8 @@ def _foreign(subject: Subject, named: set[str]) -> Iterator[Fault]:
 
 
 def check_figures(subject: Subject) -> Iterator[Fault]:
-    """Derive the figures anew from rows and evidence."""
+    """Derive the figures anew from rows and evidence, and from the estimator where one travels."""
+    yield from check_estimator(subject)
     record = subject.past.record
     private = {split for split, count in record.counts.items() if count.private}
     try:
