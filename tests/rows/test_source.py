@@ -160,6 +160,8 @@ def test_a_file_beyond_the_limit_is_refused_by_name(tmp_path: Path) -> None:
     with reading():
         set_limits(IntakeRules(file_bytes=30))
         assert open_source(tmp_path / "a.txt").data == b"abcd"
+        set_limits(IntakeRules(file_bytes=4))
+        assert open_source(tmp_path / "a.txt").data == b"abcd"
         set_limits(IntakeRules(file_bytes=3))
         with pytest.raises(InputError, match=r"a\.txt: larger than 3 bytes"):
             open_source(tmp_path / "a.txt")

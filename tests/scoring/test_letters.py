@@ -171,6 +171,7 @@ def test_the_longest_text_wins_and_a_text_must_fit_its_letter(
         ("It must be option (b), since the others fail.", "B"),
         ("Looking at them, (b) is the correct one.", "B"),
         ("Answer: (A) method of chunks", "A"),
+        ("Answer: [A method of chunks]", "A"),
         ("Answer: A method of chunks", None),
         ("The answer is option 1.", "A"),
     ],

@@ -147,6 +147,7 @@ def test_scarce_domains_give_their_places_to_others() -> None:
 def test_places_go_to_the_domain_that_gains_most() -> None:
     assert share_by_gain(3, {"art": [5.0, 1.0], "law": [4.0, 3.0]}) == {"art": 1, "law": 2}
     assert share_by_gain(1, {"b": [1.0], "a": [1.0]}) == {"a": 1, "b": 0}
+    assert share_by_gain(1, {"art": [5.0], "law": [4.0]}) == {"art": 1, "law": 0}
     with pytest.raises(Refusal, match="only 1 can be picked"):
         share_by_gain(2, {"a": [1.0]})
 

@@ -21,6 +21,9 @@ from kina_build.selection.domains import select
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.reading import read_selection, seal
 from kina_build.selection.records import Quota, Selection
+from kina_build.selection.verifier.evidence import Domain
+from kina_build.selection.verifier.recompute import clique_faults, set_faults, worst_case
+from kina_build.selection.verifier.recount import _uppers
 from kina_build.selection.verifier.verify import Expected, verify
 from kina_build.support.matrix import build_matrix
 
@@ -284,3 +287,38 @@ def test_a_number_that_is_none_is_refused(number: Any) -> None:
     for name, value in (("objective", number), ("gains", [number])):
         with pytest.raises(ValueError, match="finite number"):
             Selection.model_validate(document.model_dump() | {name: value})
+
+
+def star(upper: int | None) -> Domain:
+    """Four items of one stratum, two of them wanted; a is in conflict with b and with c."""
+    key = ("", "x")
+    return Domain(
+        ids="abcd",
+        columns=(("", "u"),),
+        levels=np.ones((4, 1), dtype=np.uint16),
+        weights=np.ones(1, dtype=np.int64),
+        strata=(key,),
+        codes=np.zeros(4, dtype=np.int64),
+        quotas={} if upper is None else {key: Quota(stratum="x", lower=0, upper=upper)},
+        rivals={"a": frozenset("bc"), "b": frozenset("a"), "c": frozenset("a")},
+        must=frozenset(),
+        barred=frozenset(),
+        asked={"": 2},
+        sizes={"": 2},
+        lower={},
+        position={name: at for at, name in enumerate("abcd")},
+    )
+
+
+def test_a_set_above_an_upper_quota_and_a_clique_of_one_are_faults() -> None:
+    assert set_faults(star(2), ["b", "c"]) == []
+    assert set_faults(star(1), ["b", "c"]) == ["strata: 'x' has 2 items, not 0 to 1"]
+    assert _uppers(star(1)) == {("", "x"): 1}
+    assert _uppers(star(9)) == _uppers(star(None)) == {("", "x"): 2}
+    assert clique_faults(star(None), [("a", "b")]) == []
+    assert clique_faults(star(None), [("d",)]) == ["cliques: ('d',) is no clique"]
+
+
+def test_quotas_beside_pairs_cost_a_part_of_the_factor() -> None:
+    assert worst_case(star(None), pairwise=True).factor == 1 / 3
+    assert worst_case(star(1), pairwise=True).factor == 1 / 4
