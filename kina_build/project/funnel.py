@@ -7,13 +7,16 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from kina_build.config import CONFIG_NAME
 from kina_build.errors import InputError
 from kina_build.items.pool import read_pool
 from kina_build.manifest import Manifest, sidecar
 from kina_build.project.eligible import LeftOut
 from kina_build.project.graph import stages
+from kina_build.project.table import find_project
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.splits import RECORD
+from kina_build.report.rows import FunnelRow
 from kina_build.rows.jsonl import read_document, read_json
 
 
@@ -57,6 +60,25 @@ def read_funnel(root: Path) -> list[Level]:
     return levels
 
 
+def funnel_files(folder: Path) -> list[Path]:
+    """Return what a project's funnel is read from beside its artefacts; nothing where there is none."""
+    config, left_out = folder / CONFIG_NAME, folder / stages.LEFT_OUT
+    if not (left_out.exists() and config.exists()) or find_project(config) is None:
+        return []
+    return [left_out, *(sidecar(pool) for pool in _pools(folder / stages.POOL) if sidecar(pool).exists())]
+
+
+def funnel_rows(root: Path) -> tuple[FunnelRow, ...]:
+    """Return the funnel of a project as its report draws it.
+
+    Raises:
+        InputError: an artefact that cannot be read.
+    """
+    return tuple(
+        FunnelRow(step=one.step, count=one.count, lost=one.lost) for one in read_funnel(root) if one.count
+    )
+
+
 def tell_funnel(levels: list[Level]) -> str:
     """Return the funnel as one line: "imported 118 → copies 5 → eligible 80 → selected 36"."""
     return " → ".join(f"{level.step} {level.count:,}" for level in levels)
@@ -66,9 +88,14 @@ def _level(step: str, items: Mapping[str, str], *, lost: bool = False) -> Level:
     return Level(step=step, count=len(items), lost=lost, items=dict(items))
 
 
+def _pools(pool: Path) -> list[Path]:
+    """List the pool, and those of its sources."""
+    return sorted({pool, *pool.parent.glob("pool-*.jsonl")})
+
+
 def _rejects(pool: Path) -> dict[str, str]:
     found: dict[str, str] = {}
-    for path in sorted({pool, *pool.parent.glob("pool-*.jsonl")}):
+    for path in _pools(pool):
         if sidecar(path).exists():
             report = read_document(sidecar(path), Manifest).report
             found |= {

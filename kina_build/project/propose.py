@@ -91,7 +91,7 @@ def look_at(paths: Sequence[Path], template: Template = "mcq") -> Proposal:
     for path in paths:
         if not path.exists():
             raise InputError(f"{path}: no such file", hint="check the path and the folder you are in")
-        kind = _kind(path)
+        kind = _kind(path, template)
         name = path.as_posix()
         one: Any = name
         if kind == "questions":
@@ -100,9 +100,16 @@ def look_at(paths: Sequence[Path], template: Template = "mcq") -> Proposal:
     return Proposal(**{kind: tuple(some) for kind, some in found.items()})
 
 
-def _kind(path: Path) -> str:
-    """Tell by its columns what a file holds; what is nothing else is questions."""
+def _kind(path: Path, template: Template) -> str:
+    """Tell by its columns what a file holds; what is nothing else is questions.
+
+    Predicted triples have the columns of gold ones: their name tells.
+    """
+    if template == "triples":
+        return "responses" if "predict" in path.stem.lower() else "questions"
     names = _columns(path)
+    if template == "universe":
+        return "responses" if "response" in names and "gold" not in names else "questions"
     if "reviewer_id" in names:
         return "reviews" if "item_id" in names else "reviewers"
     if {"statement"} <= names and not names & {"question", "options", "stem"}:

@@ -42,6 +42,8 @@ class Material:
     """The selection with its files, where it was checked against them."""
     decisions: Sequence[Decision] | None = None
     copies: Duplicates = field(default_factory=Duplicates)
+    left_out: Mapping[str, int] | None = None
+    """Items that fell before the selection, by step."""
     agreement: AgreementFacts | None = None
     audited: Sequence[Audited] | None = None
     estimator: Estimator | None = None
@@ -271,6 +273,7 @@ def prepare(
         corrected_keys=admission.corrected,
         duplicates=copies.facts,
         filter_models=tuple(sorted(set(material.filter_models))),
+        left_out=None if material.left_out is None else dict(material.left_out),
     )
     plan = plan_release(
         admission,
@@ -322,6 +325,7 @@ def _read(options: ExportOptions, proof: Files | None, engine: EngineRules) -> M
         copies=sources.read_duplicates(options.duplicates) if options.duplicates else Duplicates(),
         estimator=read_estimator(options.estimator) if options.estimator else None,
         past=read_release(options.previous) if options.previous else None,
+        left_out=sources.read_left_out(options.left_out, len(pool)) if options.left_out else None,
         audited=sources.read_audit(options.audit, {i.item_id for i in pool}) if options.audit else None,
         agreement=sources.read_agreement(options.agreement) if options.agreement else None,
         take_down=sources.parse_pairs(options.take_down, "--take-down", reason_needed=False),

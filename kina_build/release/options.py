@@ -28,6 +28,9 @@ class ExportOptions:
     duplicates: Path | None = option(
         None, help="Leave out copies, keep near-copies in one split (duplicates.json).", role=Role.input
     )
+    left_out: Path | None = option(
+        None, help="What fell before the selection (`kina leave-out`), for the card.", role=Role.input
+    )
     agreement: Path | None = option(
         None, help="Reviewers' agreement, of `kina review agreement -o`, for the card.", role=Role.input
     )

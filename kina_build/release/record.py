@@ -153,6 +153,14 @@ class Provenance(Frozen):
     """Encoder, threshold and the number of items dropped."""
     filter_models: tuple[str, ...] = ()
     """Models whose wrong answers let items in; their scores are biased downward."""
+    left_out: dict[str, int] | None = None
+    """Items of the pool that fell before the selection, by step; None, and not written: not stated."""
+
+    @model_serializer(mode="wrap")
+    def _leave_out(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what most releases do not have, so that their bytes stay what they were."""
+        told: dict[str, Any] = dump(self)
+        return {name: one for name, one in told.items() if name != "left_out" or one is not None}
 
 
 class PoolError(Frozen):

@@ -65,6 +65,16 @@ class _Agreement(_Loose):
     agreement: dict[str, _Figure] = Field(min_length=1)
 
 
+class _Step(_Loose):
+    step: str
+    items: dict[str, str]
+
+
+class _LeftOut(_Loose):
+    pool: int
+    steps: tuple[_Step, ...]
+
+
 class _Audited(_Loose):
     item_id: str
     flawed: bool
@@ -158,6 +168,25 @@ def read_agreement(path: Path) -> AgreementFacts:
         InputError: unreadable, no such figures, or of no reviews.
     """
     return AgreementFacts.model_validate(read_document(path, _Agreement).model_dump())
+
+
+def read_left_out(path: Path, pool: int) -> dict[str, int]:
+    """Count what fell before the selection, by step, as `kina leave-out` found it.
+
+    Args:
+        path: left-out.json.
+        pool: items of the pool that is released.
+
+    Raises:
+        InputError: unreadable, or of a pool of another size.
+    """
+    found = read_document(path, _LeftOut)
+    if found.pool != pool:
+        raise InputError(
+            f"{path}: is of a pool of {found.pool} items, this one has {pool}",
+            hint="run `kina leave-out` anew",
+        )
+    return {one.step: len(one.items) for one in found.steps if one.items}
 
 
 def read_audit(path: Path, pool: Collection[str]) -> list[Audited]:

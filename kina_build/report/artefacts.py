@@ -23,6 +23,7 @@ from kina_build.report.rows import (
     DecisionRow,
     DoubtRow,
     FindingRow,
+    FunnelRow,
     Payout,
     ReviewRow,
     ScoreRow,
@@ -60,6 +61,8 @@ class Artefacts:
     scores: tuple[ScoreRow, ...] | None = None
     leaderboard: Leaderboard | None = None
     item_figures: tuple[ItemFigures, ...] | None = None
+    funnel: tuple[FunnelRow, ...] | None = None
+    """Of a project: what `kina status` prints; a folder that is none has its steps counted."""
 
     @property
     def empty(self) -> bool:

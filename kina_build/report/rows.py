@@ -86,6 +86,17 @@ class ScoreRow(BaseModel):
     """What each of its samples chose, in the item's own letters."""
 
 
+class FunnelRow(BaseModel):
+    """One step of a project's funnel."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    step: str
+    count: int
+    lost: bool
+    """Whether the items fell here; false: they are what is left."""
+
+
 class PayoutLine(BaseModel):
     """Lines of the ledger of one kind, summed: no person is named."""
 

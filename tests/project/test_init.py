@@ -176,3 +176,36 @@ def test_the_size_is_a_tenth_and_one_a_stratum_at_least() -> None:
         ]
 
     assert [propose_size(items(*pair)) for pair in ((95, 2), (20, 7), (3, 3), (0, 1))] == [10, 7, 3, 0]
+
+
+GOLD = {
+    "SubjectEntity": "Italy",
+    "Relation": "borders",
+    "ObjectEntities": ["France"],
+    "ObjectEntitiesID": ["Q142"],
+}
+
+
+@pytest.mark.parametrize(
+    ("template", "questions", "replies"),
+    [
+        ("universe", ("lists.jsonl", {"id": "1", "gold": ["Paris", "Rome"], "language": "en"}),
+         ("said.jsonl", {"id": "1", "response": "Paris, Rome"})),
+        ("triples", ("gold.jsonl", GOLD), ("predictions.jsonl", GOLD)),
+    ],
+)  # fmt: skip
+def test_lists_and_triples_are_scored_by_init_and_build_alone(
+    tmp_path: Path,
+    template: str,
+    questions: tuple[str, dict[str, object]],
+    replies: tuple[str, dict[str, object]],
+) -> None:
+    for name, row in (questions, replies):
+        (tmp_path / name).write_text(json.dumps(row) + "\n")
+    assert run_kina(tmp_path, "init", "--template", template).exit_code == 0
+    told = tomllib.loads((tmp_path / "kina.toml").read_text())["project"]
+    assert [one["files"] for one in told["source"]] == [[questions[0]]]
+    assert told["responses"]["files"] == [replies[0]]
+    done = run_kina(tmp_path, "build", "--json")
+    assert done.exit_code == 0, done.output
+    assert set(states(done).values()) == {"fresh"}

@@ -169,3 +169,15 @@ def test_the_doctor_tells_an_encoder_that_tells_nothing_apart(monkeypatch: pytes
     monkeypatch.setattr(doctor, "load_encoder", lambda *_: Same())
     (check,) = [one for one in doctor.examine(None, Settings(), {}) if one.about == "encoder"]
     assert (check.state, check.message.startswith("same, 2 dimensions")) == ("fault", True)
+
+
+def test_report_and_card_tell_the_funnel_that_status_prints(built: Path) -> None:
+    index = (built / "report" / "index.html").read_text()
+    assert "From import to release" in index
+    card = (built / "release" / "README.md").read_text()
+    told = "imported 24 → not accepted 5 → eligible 19 → selected 6 → released 6"
+    assert f"from pool to release: {told}" in card
+    for one in json.loads(run_kina(built, "status", "--json").stdout)["funnel"]:
+        row = index.partition(f'<span class="label" role="rowheader">{one["step"]}')[2].partition("</div>")[0]
+        assert f">{one['count']}</data>" in row
+        assert ("fell here" in row) is one["lost"]

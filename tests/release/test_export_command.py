@@ -546,3 +546,24 @@ def test_figures_of_another_shape_are_a_fault_of_the_release(kina: Kina, pool: P
     done = kina("verify", "release")
     assert done.exit_code == 1
     assert "a fault in kina itself" not in done.output
+
+
+def test_what_fell_before_the_selection_stands_on_the_card(kina: Kina, pool: Path, tmp_path: Path) -> None:
+    fell = {"item_ids": ["i0", "i1"], "pool": 40, "eligible": 38, "steps": [
+        {"step": "broken", "items": {"i0": "empty_stem"}},
+        {"step": "copies", "items": {}},
+        {"step": "held", "items": {"i1": "its key is disputed"}},
+    ]}  # fmt: skip
+    (tmp_path / "left-out.json").write_text(json.dumps(fell))
+    (tmp_path / "selection.json").write_text(json.dumps({"item_ids": ["i2", "i3", "i4"]}))
+    line = ("export", pool, "--selection", "selection.json", "--left-out", "left-out.json", "-o", "release")
+    done = kina(*line)
+    assert done.exit_code == 0, done.output
+    card = (tmp_path / "release" / "README.md").read_text()
+    told = "imported 40 → broken 1 → held 1 → eligible 38 → selected 3 → released 3"
+    assert f"- from pool to release: {told}\n" in card
+    assert kina("verify", "release").exit_code == 0
+    (tmp_path / "left-out.json").write_text(json.dumps(fell | {"pool": 41}))
+    refused = kina(*line)
+    assert refused.exit_code == 2
+    assert "left-out.json: is of a pool of 41 items, this one has 40" in refused.stderr

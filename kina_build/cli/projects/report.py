@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ def report(run: Run, options: ReportOptions) -> None:
     decisions, contests, ledger (totals only), release, scores, leaderboard, item analysis.
     Says what it left out. Answers of a private split are never shown.
     """
+    from kina_build.project.funnel import funnel_files, funnel_rows
     from kina_build.report.artefacts import read_artefacts
     from kina_build.report.find import find_files
     from kina_build.report.folder import check_target, write_report
@@ -32,6 +34,7 @@ def report(run: Run, options: ReportOptions) -> None:
     found = find_files(options.folder)
     ledger = found.files.get("ledger")
     inputs = list(found.files.values())
+    behind = funnel_files(options.folder)
     if not inputs:
         raise Refusal(
             f"{options.folder}: none of the flow's files is there", hint="kina report --help lists them"
@@ -39,7 +42,7 @@ def report(run: Run, options: ReportOptions) -> None:
     check_target(options.output)
     stage = run.stage(
         "report",
-        inputs=inputs,
+        inputs=[*inputs, *behind],
         outputs=[options.output],
         params=parameters(options) | {"left_out": sorted(found.left_out)},
         show=_show,
@@ -48,6 +51,8 @@ def report(run: Run, options: ReportOptions) -> None:
     if stage.up_to_date():
         return
     artefacts = read_artefacts(found.files, _totals(ledger) if ledger else None)
+    if behind:
+        artefacts = replace(artefacts, funnel=funnel_rows(options.folder))
     written = write_report(options.output, artefacts, title=options.title, hide_keys=options.hide_keys)
     told = written.report | {"read": [path.name for path in inputs], "left_out": dict(found.left_out)}
     stage.finish(told, packages=["jinja2", "latex2mathml"])

@@ -123,7 +123,16 @@ def _export_stage(run: Run, options: ExportOptions, proof: Files | None, more: S
     """Start the stage of an export, which also reads what its selection was made from."""
     settings = run.settings
     inputs = [*paths(options, Role.input), *(proof.paths if proof else ())]
-    roles = ("selection", "decisions", "duplicates", "agreement", "audit", "estimator", "previous")
+    roles = (
+        "selection",
+        "decisions",
+        "duplicates",
+        "left_out",
+        "agreement",
+        "audit",
+        "estimator",
+        "previous",
+    )
     params = {
         "given": [role for role in roles if getattr(options, role)],
         "made_from": proof.params if proof else None,

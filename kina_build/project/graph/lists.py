@@ -5,6 +5,8 @@ from __future__ import annotations
 from kina_build.project.graph.stages import Stage, each, given, slug
 from kina_build.project.table import Model, Project
 
+ONE_FILE = "one file of questions or gold triples (replies or predictions stand in [project.responses])"
+
 
 def plan_lists(project: Project) -> list[Stage]:
     """List the stages of a project of the template universe or triples.
@@ -13,9 +15,7 @@ def plan_lists(project: Project) -> list[Stage]:
     models of the project, or from the files of [project.responses].
     """
     questions = [name for source in project.table.source for name in project.expand(source.files)]
-    lacks = (
-        () if len(questions) == 1 else ("project.source.files: name one file of questions or gold triples",)
-    )
+    lacks = () if len(questions) == 1 else (f"project.source.files: name {ONE_FILE}",)
     asked = [_ask(project, model, questions, lacks) for model in project.table.model]
     files = project.expand(project.table.responses.files) if project.table.responses else ()
     if not (asked or files):

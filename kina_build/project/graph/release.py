@@ -89,13 +89,13 @@ def _quota(project: Project, lacks: tuple[str, ...]) -> tuple[list[Stage], list[
 def plan_release(project: Project, gates: GateRulings) -> list[Stage]:
     """Export and verify what was written."""
     table, release = project.table, project.table.release
-    argv = ["export", POOL, "--selection", SELECTION, "--duplicates", DUPLICATES]
-    reads = [POOL, SELECTION, DUPLICATES]
+    argv = ["export", POOL, "--selection", SELECTION, "--duplicates", DUPLICATES, "--left-out", LEFT_OUT]
+    reads = [POOL, SELECTION, DUPLICATES, LEFT_OUT]
     if project.batch is not None:
         argv += ["--decisions", DECISIONS, "--agreement", AGREEMENT]
         reads += [DECISIONS, AGREEMENT]
     if table.anchors is not None:  # nothing is released whose certificate does not hold
-        reads += [CERTIFICATE, SUPPORT, ANCHORS, LEFT_OUT, *_quota(project, ())[2][1:]]
+        reads += [CERTIFICATE, SUPPORT, ANCHORS, *_quota(project, ())[2][1:]]
     argv += given("--previous", release.previous)
     reads += [release.previous] if release.previous else []
     argv += ["--name", table.name, *given("--title", table.title)]
@@ -164,7 +164,7 @@ def plan_report(project: Project, stages: Sequence[Stage]) -> Stage:
     """Write pages about all that there is."""
     from kina_build.report.find import FILES
 
-    shown = {*FILES.values(), LEDGER}
+    shown = {*FILES.values(), LEDGER, LEFT_OUT}
     reads = tuple(name for stage in stages for name in (*stage.owns, *stage.keeps) if name in shown)
     title = project.table.title or project.table.name
     return Stage("report", ("report", ".", "-o", REPORT, "--title", title), reads, (REPORT,))

@@ -42,6 +42,7 @@ def write_card(record: ReleaseRecord) -> str:
         fallen=record.withheld if record.provenance.selection else (),
         evidence=VERIFIER in record.files,
         citation=cite(record),
+        funnel=tell_funnel(record),
     )
     return f"---\n{dump_yaml(header(record))}---\n\n{text}"
 
@@ -69,6 +70,26 @@ def header(record: ReleaseRecord) -> dict[str, Any]:
         },
         CLAIMS: facts(record),
     }
+
+
+def tell_funnel(record: ReleaseRecord) -> list[str]:
+    """Tell how many questions fell at each step on the way, and how many were left; nothing if not stated."""
+    found = record.provenance
+    if found.left_out is None:
+        return []
+    fell = [f"{in_markdown(step)} {count:,}" for step, count in found.left_out.items()]
+    left = found.pool_items - sum(found.left_out.values())
+    chosen = [f"selected {found.selection['items']:,}"] if found.selection else []
+    gone = [f"withheld {len(record.withheld):,}"] if record.withheld else []
+    total = sum(count.items for count in record.counts.values())
+    return [
+        f"imported {found.pool_items:,}",
+        *fell,
+        f"eligible {left:,}",
+        *chosen,
+        *gone,
+        f"released {total:,}",
+    ]
 
 
 def languages(record: ReleaseRecord) -> list[str]:
