@@ -21,14 +21,10 @@ from kina_build.chat.log import ReplyLog
 from kina_build.chat.records import ChatReply, ChatRequest, cost_of
 from kina_build.config import ChatRules
 from kina_build.errors import UsageError
-from kina_build.progress import Progress, silent
+from kina_build.progress import NOBODY, Progress, silent
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-def _unsaid(_message: str) -> None:
-    """Say nothing."""
 
 
 class Workers(Protocol):
@@ -201,7 +197,7 @@ class _Spread:
                 self.closed = "the endpoint refused the key"
 
 
-def open_log(path: Path | None, *, fresh: bool = False, say: Callable[[str], None] = _unsaid) -> ReplyLog:
+def open_log(path: Path | None, *, fresh: bool = False, say: Callable[[str], None] = NOBODY.say) -> ReplyLog:
     """Open a log of replies, those of batches left over included.
 
     Args:

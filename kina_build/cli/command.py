@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
-from kina_build.cli import options
+from kina_build.cli import common
 from kina_build.cli.console import Console
 from kina_build.cli.projects.line import project_command
 from kina_build.errors import KinaError, UsageError
@@ -45,12 +45,12 @@ DISTRIBUTIONS = {
 """What pip installs a package by, where that is not its name."""
 
 COMMON = {
-    "config": (options.Config, None),
-    "json": (options.Json, False),
-    "quiet": (options.Quiet, False),
-    "verbose": (options.Verbose, False),
-    "force": (options.Force, False),
-    "overwrite": (options.Overwrite, False),
+    "config": (common.Config, None),
+    "json": (common.Json, False),
+    "quiet": (common.Quiet, False),
+    "verbose": (common.Verbose, False),
+    "force": (common.Force, False),
+    "overwrite": (common.Overwrite, False),
 }
 
 METAVARS = {Path: "FILE", str: "TEXT", int: "N", float: "X"}

@@ -12,7 +12,7 @@ from typing import Any
 from kina_build.config import ScoringRules
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
-from kina_build.progress import Progress, silent
+from kina_build.progress import NOBODY, Progress, silent
 from kina_build.rows.jsonl import read_json, write_records
 from kina_build.scoring.estimator import Estimate, estimate_rows, read_estimator
 from kina_build.scoring.extractors import RuleRow, compare_rules
@@ -27,10 +27,6 @@ from kina_build.scoring.responses import Asked, Response, ResponseFile, read_res
 
 WORTH_A_PROCESS = 20_000
 """Responses below which starting processes costs more than it saves."""
-
-
-def _unsaid(_message: str) -> None:
-    """Say nothing."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +131,7 @@ def score_files(
     options: ScoreOptions,
     rules: ScoringRules = ScoringRules(),
     *,
-    say: Callable[[str], None] = _unsaid,
+    say: Callable[[str], None] = NOBODY.say,
     on_progress: Progress = silent,
 ) -> Scores:
     """Mark the files that the options name, against a release, a pool, or what they carry themselves.
@@ -188,7 +184,7 @@ class _Manner:
     allow_partial: bool
     on_progress: Progress
     source: str
-    say: Callable[[str], None] = _unsaid
+    say: Callable[[str], None] = NOBODY.say
     extractor: str = OURS
     side_by_side: bool = False
 

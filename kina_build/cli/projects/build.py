@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kina_build.cli import options
+from kina_build.cli import common
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.cli.projects import decide, doctor, init
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 StageName = Annotated[str | None, typer.Argument(help="Build this stage and those it needs; default: all.")]
 
 
-def build(run: Run, stage: StageName = None, *, dry_run: options.DryRun = False) -> None:
+def build(run: Run, stage: StageName = None, *, dry_run: common.DryRun = False) -> None:
     """Run what is stale, in order of dependence, and say what waits for people.
 
     The plain command of each stage is printed, and works when it is typed. One stage runs at a
