@@ -181,7 +181,9 @@ def _touched(case: Case, done: Result, before: Mapping[str, str]) -> Iterator[Br
         if after.get(name) != digest and not _may_change(name, case.reader.written):
             yield "inputs stay as they are", f"{case.reader.command}: {name}", done.stderr
     for name in after.keys() - before.keys():
-        if Path(name).name.startswith(".") or name.endswith((".part", ".tmp")):
+        own = Path(name).name
+        # what a run may go on from is kept, in a folder that is marked
+        if (own.startswith(".") and own != MARK) or own.endswith((".part", ".tmp")):
             yield "no litter", case.reader.command, name
         elif done.exit_code == 2 and name.startswith("out") and not name.startswith(("outs", "out.db")):
             yield "no output where the input was refused", f"{case.reader.command}: {name}", done.stderr
