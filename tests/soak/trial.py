@@ -18,6 +18,7 @@ from typing import Any
 
 from typer.testing import Result
 
+from kina_build.rows.workfolders import MARK
 from tests.soak.commands import Reader, needed, readers, targets
 from tests.soak.mutations import Damage, damages
 from tests.soak.world import invoke
