@@ -35,7 +35,8 @@ def change_member(raw: bytes, rng: Random) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
         for member, data in members.items():
-            archive.writestr(member, data)
+            # a ZipInfo of its own holds no clock: a seed stands for one damage
+            archive.writestr(zipfile.ZipInfo(member), data, compress_type=archive.compression)
     return out.getvalue()
 
 
