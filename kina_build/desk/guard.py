@@ -106,7 +106,8 @@ class Guard:
         return hmac.compare_digest(given.encode(), self.token.encode())
 
     def _welcome(self, path: str, rest: dict[str, str]) -> Response:
-        """Put the token into a cookie, and take it out of the address."""
+        """Put the token into a cookie, and take it out of the address; `//host` would lead elsewhere."""
+        path = "/" + path.lstrip("/")
         answer = RedirectResponse(f"{path}?{urlencode(rest)}" if rest else path, 303)
         answer.set_cookie(self.cookie, self.token, httponly=True, samesite="strict", path="/")
         return answer

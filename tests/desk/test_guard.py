@@ -42,6 +42,11 @@ def test_the_key_becomes_a_strict_cookie_and_leaves_the_address(flow: Path) -> N
     assert "SameSite=strict" in cookie
 
 
+def test_the_welcome_stays_on_this_server(flow: Path) -> None:
+    answer = client(flow).get(f"{HERE}//elsewhere.example/x?token={KEY}")
+    assert answer.headers["location"] == "/elsewhere.example/x"
+
+
 def test_another_host_name_is_refused_although_the_cookie_is_there(flow: Path) -> None:
     desk = client(flow)
     desk.get(f"/?token={KEY}")
