@@ -43,7 +43,7 @@ LINES = (
     ),
     "certify selection.json -k 36 -o certificate.json",
     (
-        "export pool.jsonl --selection selection.json --duplicates duplicates.json"
+        "export pool.jsonl --selection selection.json --duplicates duplicates.json --left-out left-out.json"
         " --decisions decisions.jsonl --agreement agreement.json --name demo"
         " --title 'The kina-build demo' -o release"
     ),
