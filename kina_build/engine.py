@@ -229,8 +229,9 @@ def _ray_session(rules: EngineRules) -> Iterator[RayEngine]:
     address = os.environ.get("RAY_ADDRESS")
     _check_reachable(address or "")
     local = {} if address else {"num_cpus": _count(rules), "include_dashboard": False}
+    # "local": without it Ray joins whatever cluster somebody left on this machine
     try:
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR", **local)
+        ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **local)
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
         where = f"at RAY_ADDRESS={address}" if address else "on this machine"
         raise ConfigError(f"no Ray cluster {where}: {_first_line(error)}") from None

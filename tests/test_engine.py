@@ -74,6 +74,21 @@ def test_a_cluster_that_nobody_serves_is_one_line(monkeypatch: pytest.MonkeyPatc
     assert "unset RAY_ADDRESS" in caught.value.hint
 
 
+def test_without_an_address_no_strangers_cluster_is_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray")
+    asked: list[str] = []
+
+    def refuse(*, address: str, **_: object) -> None:
+        asked.append(address)
+        raise ConnectionError("none")
+
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setattr(ray, "init", refuse)
+    with pytest.raises(ConfigError, match="no Ray cluster on this machine: none"):
+        open_engine(EngineRules(kind="ray")).__enter__()
+    assert asked == ["local"]
+
+
 @pytest.mark.parametrize(
     "error",
     [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from kina_build.selection.domains import select
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.solver.shards import Pursuit, Shards
 from kina_build.support.matrix import build_matrix
-from tests.live.ray.cluster import kill_node, ray_cluster
+from tests.live.ray.cluster import kill_node, ray_cluster, wait_for_work
 from tests.selection.test_shards import write_parts
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(280)]
@@ -125,7 +124,7 @@ def test_a_lost_cluster_is_one_line(world: Inputs, tmp_path: Path) -> None:
         lost = kina(
             tmp_path, "select", "--support", "support", "-k", "40000", "-o", "s.json", "--engine", "ray"
         )
-        time.sleep(8)
+        wait_for_work()
         own.shutdown()
         _, err = lost.communicate(timeout=200)
     assert lost.returncode == 2, err
