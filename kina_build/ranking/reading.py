@@ -38,7 +38,7 @@ class HasRows(Protocol):
 
 
 @runtime_checkable
-class HasItems(Protocol):
+class HasIds(Protocol):
     """A selection: whatever holds ids of items."""
 
     @property
@@ -92,7 +92,7 @@ def rank_files(
 def rank(
     scores: Iterable[BaseModel] | HasRows | Path,
     *,
-    only: Iterable[str] | HasItems | None = None,
+    only: Iterable[str] | HasIds | None = None,
     clusters: Mapping[str, str] | None = None,
     missing: Missing | None = None,
     filter_models: Iterable[str] = (),
@@ -124,7 +124,7 @@ def rank(
         table = sources.read_scores(scores)
     else:
         table = sources.table_of(scores.rows if isinstance(scores, HasRows) else scores)
-    chosen = only.item_ids if isinstance(only, HasItems) else only
+    chosen = only.item_ids if isinstance(only, HasIds) else only
     board = build_board(
         table.models,
         table.item_ids,
