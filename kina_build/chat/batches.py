@@ -190,9 +190,10 @@ class _Spread:
         self.log.append(*kept)
         done.path.unlink(missing_ok=True)
         for reply in kept:
-            del self.waiting[reply.key]
             if not reply.answered:
                 self.failed[reply.key] = reply
+            if reply.key not in done.meter.cut_short:
+                del self.waiting[reply.key]
             if reply.status == "auth":
                 self.closed = "the endpoint refused the key"
 

@@ -36,6 +36,8 @@ class Meter:
     """In the currency of the prices."""
     reused: int = 0
     """Requests that the log answered."""
+    cut_short: set[str] = field(default_factory=set)
+    """Keys of the requests that failed and that a cap kept from another attempt."""
 
 
 def complete(
@@ -147,8 +149,11 @@ class _Session:
         reply = ChatReply(key=key, status="not_sent")
         for attempt in range(self.rules.attempts):
             if not self._may_call():
+                if not attempt:
+                    return reply.model_copy(update={"error": self.closed})
                 # the failure of an earlier attempt says more than "not sent"
-                return reply if attempt else reply.model_copy(update={"error": self.closed})
+                self.meter.cut_short.add(key)
+                return reply
             begun = time.monotonic()
             reply, wait_s = await self.endpoint.call(client, request, self.rules)
             reply = reply.model_copy(update={"time_s": round(time.monotonic() - begun, 3)})

@@ -157,6 +157,21 @@ def test_a_batch_that_needs_more_than_its_share_gets_what_others_leave(
     assert len(server.asked) == 12
 
 
+def test_what_failed_once_is_tried_again_with_the_calls_that_others_leave(
+    tmp_path: Path, engine: Engine
+) -> None:
+    def b_at_second_try(prompt: str, times: int) -> Served:
+        return said("x") if times or prompt != "b" else servers.SERVER_ERROR
+
+    rules = QUICK.model_copy(update={"max_calls": 4, "batch_calls": 1})
+    with scripted(b_at_second_try) as server:
+        log = ReplyLog(tmp_path / "log.jsonl")
+        replies = complete_batches(ask(*"abc"), server.endpoint(), log, engine=engine, rules=rules)
+    # b's own share is one call
+    assert {reply.status for reply in replies} == {"ok"}
+    assert server.prompts == {"a": 1, "b": 2, "c": 1}
+
+
 def test_a_cap_on_cost_stops_all_batches(tmp_path: Path, engine: Engine) -> None:
     rules = QUICK.model_copy(update={"prompt_price": 1e6, "max_cost": 30.0, "concurrency": 1})
     with scripted(lambda _prompt, _times: said("x")) as server:  # 7 a call
