@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.config import ScoringRules
+from kina_build.engine import map_in_processes
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.progress import NOBODY, Progress, silent
@@ -268,13 +269,11 @@ def _mark_all(works: Sequence[Work], on_progress: Progress) -> list[Marked]:
     workers = min(os.cpu_count() or 1, len(works))
     if total < WORTH_A_PROCESS or workers < 2:
         return [_mark_one(work, on_progress) for work in works]
-    from concurrent.futures import ProcessPoolExecutor
-
     marked: list[Marked] = []
     done = 0
-    with ProcessPoolExecutor(workers) as pool:
-        for work, result in zip(works, pool.map(_mark_one, works), strict=True):
-            marked.append(result)
-            done += len(work[1])
-            on_progress(done, total)
+    spread = map_in_processes(_mark_one, works, workers, hint="give each model's replies a run of their own")
+    for work, result in zip(works, spread, strict=True):
+        marked.append(result)
+        done += len(work[1])
+        on_progress(done, total)
     return marked

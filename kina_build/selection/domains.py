@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kina_build.config import SelectionRules
-from kina_build.engine import Engine
+from kina_build.config import EngineRules, SelectionRules
+from kina_build.engine import Engine, open_engine
 from kina_build.progress import Progress, silent
 from kina_build.selection.certificate import NOTHING_READ, Read, compose, describe_choice
 from kina_build.selection.inputs import Inputs, check_names
@@ -61,15 +59,12 @@ def select(
     rules = _rules_for_all(inputs.matrix, rules)
     work = functools.partial(choose, rules=rules, allow_shortfall=allow_shortfall, improve=improve, seed=seed)
     # one domain after the other where levels are on disk: each is read by all workers
-    side_by_side = 1 if inputs.matrix.on_disk else os.cpu_count()
+    side_by_side = EngineRules(workers=1 if inputs.matrix.on_disk else 0)
     choices: dict[str, Choice] = {}
-    with (
-        posed(inputs, size, engine=engine, rules=rules) as problems,
-        ThreadPoolExecutor(max_workers=side_by_side) as pool,
-    ):
-        futures = {name: pool.submit(_named, name, work, problem) for name, problem in problems.items()}
-        for name, future in futures.items():
-            choices[name] = future.result()
+    with posed(inputs, size, engine=engine, rules=rules) as problems, open_engine(side_by_side) as threads:
+        chosen = threads.map(functools.partial(_named, work), problems.items())
+        for name, choice in zip(problems, chosen, strict=True):
+            choices[name] = choice
             on_progress(len(choices), len(problems))
     settled = [describe_choice(choice) for choice in choices.values()]
     return compose(settled, inputs.matrix, inputs.conflict_mode, inputs.digests, read)
@@ -82,7 +77,8 @@ def _rules_for_all(matrix: SupportMatrix, rules: SelectionRules) -> SelectionRul
     return rules.model_copy(update={"compiled_from_items": 0})
 
 
-def _named(name: str, work: functools.partial[Choice], problem: Problem) -> Choice:
+def _named(work: functools.partial[Choice], named: tuple[str, Problem]) -> Choice:
+    name, problem = named
     try:
         return work(problem)
     except Infeasible as error:

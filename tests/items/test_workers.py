@@ -15,11 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.config import ItemRules
+from kina_build.engine.processes import _interrupts_held
 from kina_build.errors import KinaError
 from kina_build.items.checking.lint import check
 from kina_build.items.cues import add_tallies, measure_balance, measure_cues, tally
 from kina_build.items.model import Item
-from kina_build.items.workers import BATCH, _interrupts_held, count_processes, map_batches
+from kina_build.items.workers import BATCH, count_processes, map_batches
 from kina_build.rows.jsonl import write_records
 
 Make = Callable[..., Item]
@@ -196,7 +197,7 @@ def test_a_killed_worker_ends_the_command_in_one_line(large_pool: Path) -> None:
     os.kill(workers[0], signal.SIGKILL)
     _, said = process.communicate(timeout=240)
     assert process.returncode == 2
-    assert said.startswith("error: a process that worked on items was killed")
+    assert said.startswith("error: a process that shared the work was killed")
     assert said.count("\n") == 2
 
 

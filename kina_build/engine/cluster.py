@@ -1,9 +1,4 @@
-"""Where work runs: in this process, or on a Ray cluster. The only home of `ray`.
-
-Work is cut into parts whose results do not depend on where or in which order they are made;
-an engine only decides where. Ray starts what a lost worker or node was doing again, so a part
-must be safe to run twice and must take all it needs from its arguments and from files.
-"""
+"""Work on a Ray cluster, which starts again what a lost worker or node was doing. The only home of `ray`."""
 
 from __future__ import annotations
 
@@ -13,11 +8,11 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout
-from typing import Any, Protocol, TextIO, TypeVar, cast
+from typing import Any, TextIO, TypeVar, cast
 
 from kina_build.config import EngineRules
+from kina_build.engine.threads import Keepers, count_workers
 from kina_build.errors import ConfigError, KinaError
 
 KNOCK_S = 10.0
@@ -25,109 +20,6 @@ KNOCK_S = 10.0
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-class Keepers(Protocol):
-    """Objects that stay where work runs, numbered from 0."""
-
-    def __len__(self) -> int: ...
-
-    def ask(self, method: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
-        """Call a method of some objects, side by side; return their answers by number.
-
-        A lost object is built anew from its part and asked again: its answers may depend on
-        the part and the arguments only, whatever it remembers to be quicker.
-        """
-
-
-class Engine(Protocol):
-    """Run parts of work somewhere."""
-
-    name: str
-    workers: int
-    """Parts that run side by side."""
-
-    def map(self, work: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
-        """Yield the result of every part, in the order of the parts.
-
-        Parts are taken as there is room for them, a few more than run: neither the parts nor
-        the results ever wait in memory all at once.
-        """
-
-    def share(self, value: Any) -> Any:
-        """Return what to pass as an argument of `ask` in place of a large value used many times."""
-
-    def keep(self, build: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> Keepers:
-        """Build one object a part, build(*part), where work runs."""
-
-
-@contextmanager
-def open_engine(rules: EngineRules = EngineRules()) -> Iterator[Engine]:
-    """Open the engine that the settings name, and close it.
-
-    Raises:
-        ConfigError: Ray is not installed, or the cluster cannot be reached.
-        KinaError: the cluster was lost.
-    """
-    if rules.kind == "ray":
-        with _ray_session(rules) as engine:
-            yield engine
-    else:
-        with ThreadPoolExecutor(max_workers=_count(rules)) as pool:
-            yield LocalEngine(pool, _count(rules))
-
-
-def _count(rules: EngineRules) -> int:
-    return rules.workers or os.cpu_count() or 1
-
-
-class LocalEngine:
-    """Threads of this process: the work itself is in numpy and compiled code, which let go of the lock."""
-
-    name = "local"
-
-    def __init__(self, pool: ThreadPoolExecutor, workers: int) -> None:
-        self.workers = workers
-        self._pool = pool
-
-    def map(self, work: Callable[[T], R], parts: Iterable[T]) -> Iterator[R]:
-        """Run the parts on the threads."""
-        pending: deque[Future[R]] = deque()
-        try:
-            for part in parts:
-                if len(pending) > self.workers:
-                    yield pending.popleft().result()
-                pending.append(self._pool.submit(work, part))
-            while pending:
-                yield pending.popleft().result()
-        finally:
-            for future in pending:
-                future.cancel()
-
-    def share(self, value: Any) -> Any:
-        """Return the value: threads see the same memory."""
-        return value
-
-    def keep(self, build: Callable[..., Any], parts: Sequence[tuple[Any, ...]]) -> Keepers:
-        """Build the objects here."""
-        return _LocalKeepers([build(*part) for part in parts], self._pool)
-
-
-class _LocalKeepers:
-    def __init__(self, kept: Sequence[Any], pool: ThreadPoolExecutor) -> None:
-        self._kept = kept
-        self._pool = pool
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def ask(self, method: str, arguments: Mapping[int, tuple[Any, ...]]) -> dict[int, Any]:
-        if len(arguments) == 1:
-            return {at: getattr(self._kept[at], method)(*given) for at, given in arguments.items()}
-        asked = {
-            at: self._pool.submit(getattr(self._kept[at], method), *given) for at, given in arguments.items()
-        }
-        return {at: future.result() for at, future in asked.items()}
 
 
 class RayEngine:
@@ -218,7 +110,12 @@ def _run(work: Callable[[Any], Any], part: Any) -> Any:
 
 
 @contextmanager
-def _ray_session(rules: EngineRules) -> Iterator[RayEngine]:
+def ray_session(rules: EngineRules) -> Iterator[RayEngine]:
+    """Join the cluster of RAY_ADDRESS, or start one on this machine, and leave it at the end.
+
+    Raises:
+        ConfigError: Ray is not installed, or the cluster cannot be reached.
+    """
     try:
         # no usage report leaves this machine; no message is kept back to be printed at the end
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -228,7 +125,7 @@ def _ray_session(rules: EngineRules) -> Iterator[RayEngine]:
         raise ConfigError("Ray is not installed", hint="pip install 'kina-build[ray]'") from None
     address = os.environ.get("RAY_ADDRESS")
     _check_reachable(address or "")
-    local = {} if address else {"num_cpus": _count(rules), "include_dashboard": False}
+    local = {} if address else {"num_cpus": count_workers(rules), "include_dashboard": False}
     # "local": without it Ray joins whatever cluster somebody left on this machine
     try:
         ray.init(address=address or "local", log_to_driver=False, logging_level="ERROR", **local)

@@ -1,0 +1,5 @@
+"""Where work runs: threads, processes, or a Ray cluster."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
