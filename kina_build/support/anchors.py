@@ -24,8 +24,9 @@ from kina_build.items.text import fold_stem
 from kina_build.rows.jsonl import canonical, write_records
 from kina_build.rows.tables import read_typed
 
-Kind = Literal["method", "problem", "theorem", "concept", "application", "item"]
-KINDS: tuple[str, ...] = get_args(Kind)
+Kind = Literal["", "method", "problem", "theorem", "concept", "application", "item"]
+"""What an anchor is; empty: its expert did not say, and nothing but a judge's prompt depends on it."""
+KINDS: tuple[str, ...] = get_args(Kind)[1:]
 """Kinds of prototypes; `item` is a reference item that is not itself in the pool."""
 
 
@@ -37,7 +38,7 @@ class Anchor(BaseModel):
     anchor_id: str = Field(min_length=1)
     domain: str = ""
     """Field it belongs to; empty: it applies to the items of every domain."""
-    kind: Kind
+    kind: Kind = ""
     statement: str = Field(min_length=1)
     """What the anchor is, in words that a judge can look for in an item."""
     stratum: str = ""

@@ -29,7 +29,7 @@ class Proposal(BaseModel):
 
     anchor_id: str | None = None
     domain: str = ""
-    kind: Kind
+    kind: Kind = ""
     statement: str = Field(min_length=1)
     stratum: str = ""
     weight: float = Field(default=1.0, ge=0, allow_inf_nan=False)
@@ -109,9 +109,9 @@ def merge_proposals(proposals: Sequence[Proposal], min_experts: int = 1) -> Merg
     """Merge rows with the same domain and statement; drop what fewer than `min_experts` named.
 
     The merged anchor takes the smallest id, the kind most experts gave (ties: the order
-    of KINDS), and the mean of the experts' weights. An id that stands for different
-    statements in different lists is told apart by the expert's name. Row order, file
-    order and spelling variants do not change the result.
+    of KINDS; none if no expert gave one), and the mean of the experts' weights. An id that stands
+    for different statements in different lists is told apart by the expert's name. Row
+    order, file order and spelling variants do not change the result.
 
     Raises:
         InputError: nothing is left.
@@ -147,12 +147,12 @@ def empty_kinds(anchors: Sequence[Anchor]) -> list[Finding]:
     """List the kinds that a domain has no anchor of."""
     kinds: dict[str, set[str]] = {}
     for anchor in anchors:
-        kinds.setdefault(anchor.domain, set()).add(anchor.kind)
+        kinds.setdefault(anchor.domain, set()).update({anchor.kind} - {""})
     return [
         Finding(rule="empty_kind", subject=domain, message=f"no anchor of kind {', '.join(missing)}")
         for domain in sorted(kinds)
         for missing in [[kind for kind in KINDS if kind not in kinds[domain]]]
-        if missing
+        if missing and kinds[domain]  # where no anchor names a kind, nobody counts by them
     ]
 
 
@@ -193,12 +193,12 @@ def _reused_ids(groups: Mapping[Key, Sequence[Proposal]]) -> set[str]:
 
 def _merge(rows: Sequence[Proposal], reused: set[str]) -> Anchor:
     head = next((row for row in rows if row.anchor_id), rows[0])
-    votes = Counter(row.kind for row in rows)
+    votes = Counter(row.kind for row in rows if row.kind)
     anchor_id = head.anchor_id or anchor_id_of(head.domain, head.statement)
     return Anchor(
         anchor_id=f"{head.expert}/{anchor_id}" if anchor_id in reused else anchor_id,
         domain=head.domain.strip(),
-        kind=min(votes, key=lambda kind: (-votes[kind], KINDS.index(kind))),
+        kind=min(votes, key=lambda kind: (-votes[kind], KINDS.index(kind)), default=""),
         statement=head.statement.strip(),
         stratum=next((row.stratum.strip() for row in rows if row.stratum.strip()), ""),
         weight=fmean(sorted(row.weight for row in rows)),
@@ -228,7 +228,7 @@ def _remark(rows: Sequence[Proposal], anchor_id: str, reused: set[str]) -> list[
     if twice:
         message = f"{twice[0]} lists this statement {len(rows)} times; merged"
         remarks.append(Finding(rule="duplicate", subject=anchor_id, message=message))
-    kinds = sorted({row.kind for row in rows})
+    kinds = sorted({row.kind for row in rows if row.kind})
     if len(kinds) > 1:
         message = f"experts call it {' and '.join(kinds)}"
         remarks.append(Finding(rule="kind_conflict", subject=anchor_id, message=message))

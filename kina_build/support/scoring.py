@@ -163,7 +163,7 @@ def describe_anchors(
     return {
         "anchors": len(anchors),
         "by_domain": dict(sorted(Counter(anchor.domain for anchor in anchors).items())),
-        "by_kind": dict(sorted(Counter(str(anchor.kind) for anchor in anchors).items())),
+        "by_kind": dict(sorted(Counter(anchor.kind or "not said" for anchor in anchors).items())),
         "experts": list(merged.experts) if merged else [],
         "agreement": merged.agreement if merged else None,
         "named_by": {key: list(names) for key, names in merged.named_by.items()} if merged else {},

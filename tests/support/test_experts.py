@@ -104,6 +104,17 @@ def test_a_list_is_read_with_its_file_as_expert_and_blank_statements_skipped(tmp
     ]
 
 
+def test_a_list_of_statements_alone_is_enough(tmp_path: Path):
+    file = tmp_path / "ann.csv"
+    file.write_text("statement\nOrbits of planets\nLife of stars\n")
+    merged = merge_proposals(read_proposals(file))
+    assert [(one.statement, one.kind) for one in merged.anchors] == [
+        ("Orbits of planets", ""),
+        ("Life of stars", ""),
+    ]
+    assert merged.findings == ()
+
+
 def test_faulty_lists_are_refused_with_their_lines(tmp_path: Path):
     file = tmp_path / "ann.csv"
     file.write_text("anchor_id,kind,statement\n1,concept,Mass\n1,concept,Force\n2,idea,Work\n")

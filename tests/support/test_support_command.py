@@ -178,7 +178,8 @@ def test_two_runs_are_compared(kina, files):
 def test_errors_name_the_file_and_leave_nothing(kina, files):
     (files / "bad.jsonl").write_text('{"anchor_id": "a"}\n')
     result = kina("support", "pool.jsonl", "--anchors", "bad.jsonl", "-o", "s.npz")
-    assert (result.exit_code, result.stderr.split("\n")[0]) == (2, "error: bad.jsonl:1: kind: Field required")
+    first = result.stderr.split("\n")[0]
+    assert (result.exit_code, first) == (2, "error: bad.jsonl:1: statement: Field required")
     missing = kina("support", "none.jsonl", "--anchors", "anchors.jsonl", "-o", "s.npz")
     assert missing.stderr.startswith("error: none.jsonl: no such file")
     (files / "kina.toml").write_text("[support]\ncosine_flor = 0.1\n")
