@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kina_build.config import FidelityRules
-from kina_build.fidelity.estimators import KINDS, apply_line, fit_line, read_form, tau
+from kina_build.fidelity.estimators import KINDS, apply_line, fit_line, predict_left_out, read_form, tau
 from kina_build.fidelity.forms import DRAWS
+from kina_build.fidelity.irt import fit, probability
 from kina_build.fidelity.responses import Responses
 from kina_build.fidelity.shrink import choose, shrink, try_all
 
@@ -31,10 +32,10 @@ CHOSEN_SPLITS = 10
 """Splits on which the chosen method is measured: each tries all methods on the 13 that teach."""
 
 
-def read_mmlu_pro() -> Responses:
+def read_mmlu_pro(folder: Path = SHARED) -> Responses:
     """Read the letters of 26 models, with the categories as strata."""
     items, rows = (
-        [json.loads(line) for line in (SHARED / name).open(encoding="utf-8")]
+        [json.loads(line) for line in (folder / name).open(encoding="utf-8")]
         for name in ("items.jsonl", "answers.jsonl")
     )
     right = np.array([item["answer"] for item in items])
@@ -129,6 +130,107 @@ def measure_strongest(responses: Responses) -> None:
                 print(f"  K {size:3} {method:7} {kind:16} {error:5.2f}  {inside:6.1%}  {rank:.3f}")
 
 
+Recipe = Callable[[Responses, int, np.random.Generator], tuple[Any, Any]]
+"""Teaching models, items to choose, random numbers: to positions and the weight of each."""
+
+
+def anchor_points(taught: Responses, size: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Cluster items by which models get them right; the item nearest to a centre stands for its cluster.
+
+    As "anchor points" of tinyBenchmarks (arXiv 2402.14992), with k-means in place of its variants.
+    """
+    from scipy.cluster.vq import kmeans2
+
+    answers = taught.scores.T
+    centres, labels = kmeans2(answers, size, iter=10, minit="points", seed=rng, missing="warn")
+    sizes = np.bincount(labels, minlength=size)
+    held = np.flatnonzero(sizes)
+    away = ((answers - centres[labels]) ** 2).sum(axis=1)
+    nearest = [int(np.flatnonzero(labels == at)[away[labels == at].argmin()]) for at in held]
+    return np.array(nearest), sizes[held] / sizes.sum()
+
+
+def most_discriminating(taught: Responses, size: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Take the items that go best with the score on all items."""
+    centred = taught.scores - taught.scores.mean(axis=0)
+    whole = taught.whole - taught.whole.mean()
+    spread = np.sqrt((centred**2).sum(axis=0))
+    with_whole = np.divide(whole @ centred, spread, out=np.zeros_like(spread), where=spread > 0)
+    return _even(np.argsort(-with_whole, kind="stable")[:size])
+
+
+def most_informative(taught: Responses, size: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Take the items of most 2PL information over the abilities of the teaching models."""
+    found = fit(taught.scores, "2PL", fit(taught.scores, "1PL"))
+    chance = probability(found)
+    information = (found.slope**2 * chance * (1 - chance)).sum(axis=0)
+    return _even(np.argsort(-information, kind="stable")[:size])
+
+
+def luckiest(taught: Responses, size: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Take the best of 300 stratified random draws, by the teachers' own leave-one-out error."""
+    drawn = [DRAWS["random"](taught, size, BINS, rng) for _ in range(300)]
+    x = np.stack([read_form(taught, items, "linear") for items in drawn])
+    off = np.abs(predict_left_out(x, taught.whole, "linear") - taught.whole).mean(axis=1)
+    return _even(drawn[int(off.argmin())])
+
+
+def stratified(taught: Responses, size: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Draw at random, each stratum in proportion."""
+    return _even(DRAWS["random"](taught, size, BINS, rng))
+
+
+def _even(items: Any) -> tuple[Any, Any]:
+    return items, np.full(len(items), 1 / len(items))
+
+
+PEERS: dict[str, Recipe] = {
+    "stratified random": stratified,
+    "best of 300 draws": luckiest,
+    "anchor points": anchor_points,
+    "2PL information": most_informative,
+    "discrimination": most_discriminating,
+}
+
+
+def try_recipe(
+    recipe: Recipe, taught: Responses, unseen: Responses, size: int, seed: Sequence[int]
+) -> tuple[float, float]:
+    """Return the error on unseen models in points, and tau; a line is fitted to the teachers' scores."""
+    items, weights = recipe(taught, size, np.random.default_rng(seed))
+    x, other = taught.scores[:, items] @ weights, unseen.scores[:, items] @ weights
+    told, _, _ = apply_line(fit_line(x, taught.whole, "linear", 0.95), other, "linear")
+    return 100 * float(np.abs(told - unseen.whole).mean()), float(tau(told, unseen.whole))
+
+
+def compare_recipes(
+    responses: Responses,
+    sizes: Sequence[int] = SIZES,
+    splits: int = SPLITS,
+    recipes: Mapping[str, Recipe] = PEERS,
+) -> list[dict[str, Any]]:
+    """Try recipes of the literature on models they have not seen: a row a split, size and recipe."""
+    rows = []
+    for number in range(splits):
+        taught, unseen = split(responses, number)
+        for size in sizes:
+            for name, recipe in recipes.items():
+                error, rank = try_recipe(recipe, taught, unseen, size, [number, size])
+                rows.append({"split": number, "size": size, "recipe": name, "error": error, "tau": rank})
+    return rows
+
+
+def measure_peers(responses: Responses) -> None:
+    """Print recipes of the literature beside stratified random, all calibrated by a line."""
+    rows = compare_recipes(responses)
+    print(f"{SPLITS} splits, 13 models teach, 13 unseen: error, tau")
+    for size in SIZES:
+        for name in PEERS:
+            own = [row for row in rows if row["size"] == size and row["recipe"] == name]
+            error, rank = (float(np.mean([row[key] for row in own])) for key in ("error", "tau"))
+            print(f"  K {size:3} {name:18} {error:5.2f}  {rank:.3f}")
+
+
 def measure_forms(responses: Responses) -> None:
     """Print what `kina shrink` says of the whole table at each size."""
     for size in SIZES:
@@ -143,6 +245,7 @@ PARTS: dict[str, Callable[[Responses], None]] = {
     "methods": measure_methods,
     "choice": measure_choice,
     "strongest": measure_strongest,
+    "peers": measure_peers,
     "forms": measure_forms,
 }
 
