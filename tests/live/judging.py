@@ -115,7 +115,7 @@ def judge_through(folder: Path, url: str, calls: int, kills: int, limit_s: float
         driver = begin(folder, url)
         wait_for_replies(folder, calls * kill // (kills + 1), driver, limit_s)
         driver.send_signal(signal.SIGKILL)
-        driver.communicate(timeout=30)
+        driver.communicate()
     driver = begin(folder, url)
     out, err = driver.communicate(timeout=limit_s)
     if driver.returncode != 0:

@@ -19,7 +19,7 @@ from tests.desk.flow import HOSTILE, write_desk_flow
 from tests.live.browser import Browser, browser
 from tests.live.test_report_browser import CONTRAST, OVERFLOW
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
 __all__ = ["browser"]
 

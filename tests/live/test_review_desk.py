@@ -23,7 +23,7 @@ from tests.live.desk import PASSWORD, Desk, Member, desk  # noqa: F401  a fixtur
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(1800),
 ]
 
 PEOPLE = ("ann", "bob", "cat")

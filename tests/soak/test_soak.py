@@ -35,7 +35,6 @@ FOUND = {
 """Lines that end with 1 on undamaged files, and why that is right."""
 
 
-@pytest.mark.timeout(600)
 def test_every_line_of_the_table_does_its_work_on_undamaged_files(small: Path, tmp_path: Path) -> None:
     ended: dict[str, Any] = {}
     for number, reader in enumerate(commands.readers(small)):
@@ -51,7 +50,6 @@ def test_every_line_of_the_table_does_its_work_on_undamaged_files(small: Path, t
     assert ended == {}
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_damage_shows_a_fault_in_kina_itself(small: Path, part: int) -> None:
     pairs = trial.plan(small)
