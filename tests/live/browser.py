@@ -20,8 +20,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HOME = ROOT / ".venv-live" / "browser"
-INSTALL_S = 600
-PAGE_S = 60
+INSTALL_S = 1200
+PAGE_S = 300
 
 FLAGS = (
     "--headless=new",
@@ -113,8 +113,17 @@ def install_chromium() -> tuple[str, str]:
     if not (shutil.which("chromium") and shutil.which("chromedriver")):
         if shutil.which("apt-get") is None:
             pytest.skip("no chromium here, and no apt-get to install it")
-        install = ["install", "-y", "-qq", "chromium", "chromium-driver", "fonts-dejavu-core"]
-        for words in (["update", "-qq"], install):
+        install = [
+            "-o",
+            "Acquire::Retries=5",
+            "install",
+            "-y",
+            "-qq",
+            "chromium",
+            "chromium-driver",
+            "fonts-dejavu-core",
+        ]
+        for words in (["-o", "Acquire::Retries=5", "update", "-qq"], install):
             subprocess.run(["apt-get", *words], check=True, capture_output=True, timeout=INSTALL_S)
     found = shutil.which("chromium"), shutil.which("chromedriver")
     assert all(found), "chromium did not install"

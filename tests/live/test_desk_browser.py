@@ -67,7 +67,7 @@ def wait(browser: Browser, holds: Callable[[], bool]) -> None:
     from selenium.common.exceptions import WebDriverException
     from selenium.webdriver.support.ui import WebDriverWait
 
-    WebDriverWait(browser.driver, 20, ignored_exceptions=(WebDriverException,)).until(lambda _: holds())
+    WebDriverWait(browser.driver, 300, ignored_exceptions=(WebDriverException,)).until(lambda _: holds())
 
 
 def decided(browser: Browser) -> str:

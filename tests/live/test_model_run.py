@@ -1,4 +1,4 @@
-"""A run of 30 items against a real model server, killed in the middle and resumed."""
+"""A run of 60 items against a real model server, killed in the middle and resumed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from kina_build.items.pool import write_pool
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
-ITEMS = 30
+ITEMS = 60
 WORDS = ("iron", "gold", "zinc", "lead")
 
 
 def pool(folder: Path) -> Path:
-    """Write 30 small questions."""
+    """Write 60 small questions."""
     path = folder / "pool.jsonl"
     items = [
         Item(
@@ -66,7 +66,7 @@ def test_a_killed_run_is_resumed_with_no_call_repeated(model_server: str, tmp_pa
     process = kina(tmp_path, model_server, *command)
     deadline = time.monotonic() + 240
     while len(logged(log)) < 4 and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.1)
+        time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     _, talk = process.communicate()
     before = logged(log)
