@@ -113,18 +113,10 @@ def install_chromium() -> tuple[str, str]:
     if not (shutil.which("chromium") and shutil.which("chromedriver")):
         if shutil.which("apt-get") is None:
             pytest.skip("no chromium here, and no apt-get to install it")
-        install = [
-            "-o",
-            "Acquire::Retries=5",
-            "install",
-            "-y",
-            "-qq",
-            "chromium",
-            "chromium-driver",
-            "fonts-dejavu-core",
-        ]
-        for words in (["-o", "Acquire::Retries=5", "update", "-qq"], install):
-            subprocess.run(["apt-get", *words], check=True, capture_output=True, timeout=INSTALL_S)
+        install = ["install", "-y", "-qq", "chromium", "chromium-driver", "fonts-dejavu-core"]
+        for words in (["update", "-qq"], install):
+            command = ["apt-get", "-o", "Acquire::Retries=5", *words]
+            subprocess.run(command, check=True, capture_output=True, timeout=INSTALL_S)
     found = shutil.which("chromium"), shutil.which("chromedriver")
     assert all(found), "chromium did not install"
     return str(found[0]), str(found[1])
