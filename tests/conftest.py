@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 from typer.testing import CliRunner, Result
 
 from kina_build.items.model import LETTERS, Item, Option
@@ -18,8 +19,20 @@ from kina_build.items.model import LETTERS, Item, Option
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("KINA_SHARED_DATA", ROOT.parent / "shared" / "data"))
 
-settings.register_profile("kina", deadline=None, derandomize=True, print_blob=True)
-settings.load_profile("kina")
+QUIET = [HealthCheck.too_slow]
+"""A busy machine is no fault of a test."""
+settings.register_profile(
+    "kina", deadline=None, derandomize=True, print_blob=True, suppress_health_check=QUIET
+)
+settings.register_profile(
+    "explore", deadline=None, print_blob=True, database=None, suppress_health_check=QUIET
+)
+PROFILE = os.environ.get("KINA_HYPOTHESIS", "kina")
+"""The gate draws the same examples in every run; `make soak` draws new ones."""
+settings.load_profile(PROFILE)
+if PROFILE == "kina":
+    # else it mixes in the literals of whatever modules the tests before have happened to load
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def fault_cases(*steps: str) -> list[Any]:

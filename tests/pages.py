@@ -32,7 +32,7 @@ from tests.servers import Served, said
 
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-COMMAND_S = 240
+COMMAND_S = 900
 SHELL = re.compile(r"[|<>;&$`*\n]")
 """Signs of a line that only a shell can run."""
 EXIT = re.compile(r"(?:^|\n)exit (\d+)$")

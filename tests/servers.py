@@ -1,10 +1,13 @@
-"""A scripted chat endpoint on 127.0.0.1 that can fail in every way a real one does."""
+"""A scripted chat endpoint on 127.0.0.1 that can fail in every way a real one does.
+
+Nothing here hangs on a clock: a reply that must not come yet is held until the test says so.
+"""
 
 from __future__ import annotations
 
 import json
+import socket
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,7 +26,8 @@ class Served:
     """A JSON value, or bytes sent as they are."""
     code: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
-    delay_s: float = 0.0
+    held: bool = False
+    """Not sent before the endpoint's `released` is set, or its block ends."""
 
 
 def said(text: str | None, finish: str = "stop", **message: Any) -> Served:
@@ -55,7 +59,7 @@ SERVER_ERROR = failed(500)
 LOADING = failed(503, "loading model")
 UNAUTHORISED = failed(401, "bad key")
 BAD_REQUEST = failed(400, "unknown parameter")
-SLOW = Served(said("late").body, delay_s=1.0)
+SLOW = Served(said("late").body, held=True)
 
 Script = Callable[[str, int], Served]
 """(text of the last message, how many times it was asked before) -> what to send."""
@@ -75,6 +79,8 @@ class ScriptedEndpoint:
     open_calls: int = 0
     most_open: int = 0
     """Calls that were open at once, at most."""
+    released: threading.Event = field(default_factory=threading.Event)
+    """Set it to send the replies that are held."""
 
     @property
     def prompts(self) -> Counter[str]:
@@ -103,7 +109,8 @@ def scripted(script: Script) -> Iterator[ScriptedEndpoint]:
                 state.open_calls += 1
                 state.most_open = max(state.most_open, state.open_calls)
             served = script(prompt, times)
-            time.sleep(served.delay_s)
+            if served.held:
+                state.released.wait()
             with lock:
                 state.open_calls -= 1
             self.send(served)
@@ -131,6 +138,15 @@ def scripted(script: Script) -> Iterator[ScriptedEndpoint]:
     try:
         yield state
     finally:
+        state.released.set()
         server.shutdown()
         server.server_close()
-        thread.join(5)
+        thread.join()
+
+
+@contextmanager
+def nobody() -> Iterator[str]:
+    """Keep a port of 127.0.0.1 on which nobody listens while the block lasts; yield its base URL."""
+    with socket.socket() as kept:
+        kept.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{kept.getsockname()[1]}/v1"

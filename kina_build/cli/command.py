@@ -11,7 +11,9 @@ import sys
 import traceback
 import typing
 from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import MISSING, dataclass, field, is_dataclass
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,6 +35,9 @@ Show = Callable[[dict[str, Any], Console], None]
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 """Errors of a disk that takes no more."""
+
+UNLIKE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""What printing a report raises that lacks a field, or holds another kind of thing there."""
 
 OWN = {"kina_build", "kina_review"}
 """Our packages: one of these that cannot be imported is a fault in kina itself."""
@@ -206,11 +211,22 @@ class Stage:
     def up_to_date(self) -> bool:
         """Print the earlier report again when nothing changed; True means: stop here."""
         past = None if self.run.force else self.job.current()
-        if past is None:
+        if past is None or not self._can_show(past.report):
             return False
         self.job.settle()
         self.run.console.say(f"{self.job.outputs[0]}: up to date (--force redoes it)")
         self.run.report(past.report, self.show, past.exit_code)
+        return True
+
+    def _can_show(self, report: Mapping[str, Any]) -> bool:
+        """Tell whether an earlier report is one of this command: somebody may have edited its manifest."""
+        if self.run.console.json:
+            return True
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+            try:
+                self.show(copy.deepcopy(dict(report)), Console())
+            except UNLIKE:
+                return False
         return True
 
     def finish(

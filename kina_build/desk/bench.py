@@ -23,6 +23,7 @@ EASY, HARD = 0.8, 0.4
 """Shares of models that answer right: at or above the first an item is easy, below the second it is hard."""
 AGREED = "agreed_rival"
 """Flag of a doubt: strong models agree on another option than the key."""
+Stamp = tuple[tuple[str, int, int, int], ...]
 SPLIT = 0.5
 """Share of the models for the option that most of them choose, below which they are at odds."""
 
@@ -66,8 +67,8 @@ class Bench:
     root: Path
     found: Found
     artefacts: Artefacts
-    stamp: tuple[tuple[str, int, int], ...] = field(default=(), repr=False)
-    """Names, sizes and times of the files read: only whether to read them anew rests on it."""
+    stamp: Stamp = field(default=(), repr=False)
+    """What `stamp_files` tells of the files read: only whether to read them anew rests on it."""
 
     @cached_property
     def items(self) -> dict[str, Item]:
@@ -223,6 +224,10 @@ def read_bench(root: Path) -> Bench:
     return Bench(root, found, read_artefacts(found.files), stamp)
 
 
-def stamp_files(paths: Sequence[Path]) -> tuple[tuple[str, int, int], ...]:
-    """Return names, sizes and times of files, by which a server notices that one was written anew."""
-    return tuple((path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.exists())
+def stamp_files(paths: Sequence[Path]) -> Stamp:
+    """Return what tells that a file was written anew: its name, place on disk, size and time.
+
+    Two files that follow each other within a tick of the clock may be alike in all but the place.
+    """
+    found = ((path.name, path.stat()) for path in paths if path.exists())
+    return tuple((name, stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in found)

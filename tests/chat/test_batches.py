@@ -15,7 +15,7 @@ from kina_build.errors import UsageError
 from tests import servers
 from tests.servers import Served, said, scripted
 
-QUICK = ChatRules(backoff_s=0.01, timeout_s=5.0, attempts=2, batch_calls=3, concurrency=4)
+QUICK = ChatRules(backoff_s=0.01, attempts=2, batch_calls=3, concurrency=4)
 
 
 def ask(*texts: str) -> list[ChatRequest]:

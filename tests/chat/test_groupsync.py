@@ -15,14 +15,15 @@ def test_those_who_come_while_a_sync_runs_share_the_next_one() -> None:
     def sync() -> None:
         syncs.append(len(syncs))
         begun.set()
-        may_end.wait(5)
+        may_end.wait(60)
 
     async def story() -> None:
         synced = GroupSync(sync)
         first = asyncio.create_task(synced.wait())
-        await asyncio.to_thread(begun.wait, 5)
+        await asyncio.to_thread(begun.wait)
         late = [asyncio.create_task(synced.wait()) for _ in range(20)]
-        await asyncio.sleep(0.01)
+        for _ in range(20):
+            await asyncio.sleep(0)  # they have all come, and wait
         assert syncs == [0]
         assert not any(task.done() for task in late)
         may_end.set()

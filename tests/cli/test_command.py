@@ -21,7 +21,7 @@ runner = CliRunner()
 
 
 def show_length(report: dict[str, Any], console: Console) -> None:
-    console.line(f"length {report['length']}")
+    console.line(f"length {report['length']:d}")
 
 
 def measure(
@@ -57,6 +57,15 @@ def test_first_run_works_and_second_is_up_to_date(app: typer.Typer) -> None:
     assert again.stderr == "length.txt: up to date (--force redoes it)\n"
     forced = runner.invoke(app, ["measure", "in.txt", "--force"])
     assert forced.stderr == ""
+
+
+@pytest.mark.parametrize("report", [{}, {"length": None}, {"lengths": 5}])
+def test_a_report_that_somebody_edited_is_made_anew(app: typer.Typer, report: dict[str, Any]) -> None:
+    runner.invoke(app, ["measure", "in.txt"])
+    sidecar = Path("length.txt.manifest.json")
+    sidecar.write_text(json.dumps(json.loads(sidecar.read_text()) | {"report": report}))
+    again = runner.invoke(app, ["measure", "in.txt"])
+    assert (again.exit_code, again.stdout, again.stderr) == (0, "length 5\n", "")
 
 
 def test_json_prints_one_document_either_time(app: typer.Typer) -> None:

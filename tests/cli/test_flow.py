@@ -22,7 +22,7 @@ from kina_build.cli.projects.demo import BUNDLED
 from kina_build.release import standalone
 from kina_build.rows.jsonl import read_json
 
-pytestmark = [pytest.mark.xdist_group("flow"), pytest.mark.timeout(900)]
+pytestmark = pytest.mark.xdist_group("flow")
 
 LINES = (
     "import pool.csv -o pool.jsonl",
@@ -146,7 +146,7 @@ def test_a_killed_command_leaves_all_or_nothing(flow: Path, tmp_path: Path, line
         )  # fmt: skip
         time.sleep(delay)
         child.send_signal(signal.SIGKILL)
-        child.wait(timeout=30)
+        child.wait()
         visible = {k: v for k, v in contents(folder).items() if not k.split("/")[0].startswith(".")}
         assert visible == contents(flow)
 

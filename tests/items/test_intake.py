@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kina_build.errors import InputError, KinaError, UsageError
 from kina_build.items.importing.files import Layout, Pool, read_all, read_items, read_raw
-from tests.conftest import SHARED
+from tests.conftest import QUIET, SHARED
 
 
 @pytest.fixture
@@ -245,7 +245,7 @@ ROW = st.one_of(
 )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[*QUIET, HealthCheck.function_scoped_fixture])
 @given(st.lists(ROW, min_size=1, max_size=6))
 def test_rows_in_are_items_and_rejects(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
     path = tmp_path / "fuzz.jsonl"

@@ -20,8 +20,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HOME = ROOT / ".venv-live" / "browser"
-INSTALL_S = 600
-PAGE_S = 60
+INSTALL_S = 1200
+PAGE_S = 300
 
 FLAGS = (
     "--headless=new",
@@ -115,7 +115,8 @@ def install_chromium() -> tuple[str, str]:
             pytest.skip("no chromium here, and no apt-get to install it")
         install = ["install", "-y", "-qq", "chromium", "chromium-driver", "fonts-dejavu-core"]
         for words in (["update", "-qq"], install):
-            subprocess.run(["apt-get", *words], check=True, capture_output=True, timeout=INSTALL_S)
+            command = ["apt-get", "-o", "Acquire::Retries=5", *words]
+            subprocess.run(command, check=True, capture_output=True, timeout=INSTALL_S)
     found = shutil.which("chromium"), shutil.which("chromedriver")
     assert all(found), "chromium did not install"
     return str(found[0]), str(found[1])

@@ -12,9 +12,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL_VENV = ROOT / ".venv-live" / "model"
-INSTALL_SECONDS = 420
-START_SECONDS = 90
-SERVE_SECONDS = 3000
+INSTALL_SECONDS = 1200
+START_SECONDS = 600
+SERVE_SECONDS = 7200
 
 
 def ensure_venv(folder: Path, *installs: tuple[str, ...]) -> Path:
@@ -22,7 +22,7 @@ def ensure_venv(folder: Path, *installs: tuple[str, ...]) -> Path:
     python = folder / "bin" / "python"
     stamp = folder / ".installed"
     if not stamp.exists():
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=120)
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=INSTALL_SECONDS)
         for packages in installs:
             subprocess.run(
                 [python, "-m", "pip", "install", "--quiet", *packages], check=True, timeout=INSTALL_SECONDS

@@ -21,7 +21,7 @@ HOME = ROOT / ".venv-live" / "labelstudio"
 MIGRATED = ROOT / ".venv-live" / "labelstudio-data"
 """A data folder whose migrations have run: they take a minute or two."""
 INSTALL_S = 900
-START_S = 400
+START_S = 900
 ADMIN = "admin@example.org"
 PASSWORD = "a-Long-pass-phrase-7"
 TOKEN = "0123456789abcdef0123456789abcdef01234567"
@@ -36,13 +36,13 @@ class Desk:
 
     def admin(self) -> httpx.Client:
         """Return a client signed in as the administrator."""
-        return httpx.Client(base_url=self.url, headers={"Authorization": f"Token {self.token}"}, timeout=60)
+        return httpx.Client(base_url=self.url, headers={"Authorization": f"Token {self.token}"}, timeout=300)
 
     def join(self, email: str) -> Member:
         """Create an account through the invite link, as a person would."""
         with self.admin() as admin:
             invite = admin.get("/api/invite").json()["invite_url"]
-        client = httpx.Client(base_url=self.url, timeout=60)
+        client = httpx.Client(base_url=self.url, timeout=300)
         client.get(invite)
         form = {"email": email, "password": PASSWORD, "allow_newsletters": "false", "how_find_us": "Other"}
         form["csrfmiddlewaretoken"] = client.cookies["csrftoken"]

@@ -16,7 +16,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent.parent
 HOME = ROOT / ".venv-live"
 INSTALL_S = 900
-RUN_S = 600
+RUN_S = 1500
 TORCH = "torch==2.13.0"
 """Pinned, so that a small CPU build that lies at hand is taken and no CUDA build is fetched."""
 

@@ -19,7 +19,7 @@ from tests.desk.flow import HOSTILE, write_desk_flow
 from tests.live.browser import Browser, browser
 from tests.live.test_report_browser import CONTRAST, OVERFLOW
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
 __all__ = ["browser"]
 
@@ -67,7 +67,7 @@ def wait(browser: Browser, holds: Callable[[], bool]) -> None:
     from selenium.common.exceptions import WebDriverException
     from selenium.webdriver.support.ui import WebDriverWait
 
-    WebDriverWait(browser.driver, 20, ignored_exceptions=(WebDriverException,)).until(lambda _: holds())
+    WebDriverWait(browser.driver, 300, ignored_exceptions=(WebDriverException,)).until(lambda _: holds())
 
 
 def decided(browser: Browser) -> str:

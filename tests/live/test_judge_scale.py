@@ -20,12 +20,14 @@ from kina_build.support.npz import read_support
 from tests.live import judging
 from tests.live.judge_server import rating_of
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
 CALLS = 2000
 RAY_CALLS = 1200
 FEW_CALLS = 600
-LIMIT_S = 300.0
+LIMIT_S = 1500.0
+LATENCY_S = 2.0
+"""So long that hundreds of calls are open at once, and that a kill comes while most are to be made."""
 
 
 def check(folder: Path, counts: dict[str, Any], report: dict[str, Any], calls: int, unheard: int) -> None:
@@ -54,7 +56,7 @@ def check(folder: Path, counts: dict[str, Any], report: dict[str, Any], calls: i
 
 def test_a_driver_killed_twice_pays_for_nothing_twice(tmp_path: Path) -> None:
     judging.lay_out(tmp_path, CALLS, concurrency=200)
-    with judging.judge_endpoint(tmp_path) as url:
+    with judging.judge_endpoint(tmp_path, latency_s=LATENCY_S) as url:
         done = judging.judge_through(tmp_path, url, CALLS, kills=2, limit_s=LIMIT_S)
         counts = judging.told(url)
     check(tmp_path, counts, done.report, CALLS, unheard=2 * 200)
@@ -63,11 +65,11 @@ def test_a_driver_killed_twice_pays_for_nothing_twice(tmp_path: Path) -> None:
 
 def test_a_driver_told_to_go_takes_every_reply_along(tmp_path: Path) -> None:
     judging.lay_out(tmp_path, FEW_CALLS, concurrency=50)
-    with judging.judge_endpoint(tmp_path, faults=0.0) as url:
+    with judging.judge_endpoint(tmp_path, faults=0.0, latency_s=LATENCY_S) as url:
         driver = judging.begin(tmp_path, url)
         judging.wait_for_replies(tmp_path, FEW_CALLS // 3, driver, LIMIT_S)
         driver.send_signal(signal.SIGTERM)
-        _, said = driver.communicate(timeout=60)
+        _, said = driver.communicate()
         assert (driver.returncode, "error: interrupted" in said) == (130, True)
         assert judging.count_replies(tmp_path) == judging.told(url)["counts"]["billed"] < FEW_CALLS
         judging.judge_through(tmp_path, url, FEW_CALLS, kills=0, limit_s=LIMIT_S)
@@ -78,13 +80,13 @@ def test_a_driver_told_to_go_takes_every_reply_along(tmp_path: Path) -> None:
 def test_workers_and_a_driver_lost_on_ray_pay_for_nothing_twice(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     judging.lay_out(tmp_path, RAY_CALLS, engine="ray", concurrency=50)
-    with judging.judge_endpoint(tmp_path) as url:
+    with judging.judge_endpoint(tmp_path, latency_s=LATENCY_S) as url:
         driver = judging.begin(tmp_path, url)
         judging.wait_for_replies(tmp_path, RAY_CALLS // 5, driver, LIMIT_S)
         assert kill_a_worker(driver.pid)
         judging.wait_for_replies(tmp_path, RAY_CALLS // 2, driver, LIMIT_S)
         driver.send_signal(signal.SIGKILL)
-        driver.communicate(timeout=30)
+        driver.communicate()
         done = judging.judge_through(tmp_path, url, RAY_CALLS, kills=0, limit_s=LIMIT_S)
         counts = judging.told(url)
     check(tmp_path, counts, done.report, RAY_CALLS, unheard=2 * 50)
@@ -92,7 +94,7 @@ def test_workers_and_a_driver_lost_on_ray_pay_for_nothing_twice(tmp_path: Path) 
 
 def kill_a_worker(driver: int) -> bool:
     """Kill one process below a driver in which Ray runs a task."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         for pid, (name, above) in _processes().items():
             if name.startswith("ray::_run") and driver in above:

@@ -19,7 +19,7 @@ from tests.live.harnesses import TORCH, Tool, install, kina, read_rows, write_ro
 from tests.live.releases import make_demo, make_redux, splits
 from tests.servers import Script, said, scripted
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
 ASKED = 8
 """Questions of a release that a real model is asked; the scripted endpoint is asked all."""

@@ -14,7 +14,7 @@ from kina_build.report.site import render_site
 from tests.live.browser import Browser, browser
 from tests.report.flow import write_flow
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
 __all__ = ["browser"]
 

@@ -22,7 +22,7 @@ from kina_build.project.walk import read_holding
 from kina_build.rows.jsonl import read_document
 from tests.project.conftest import INPUTS, make_project, ran, run_kina, states
 
-pytestmark = [pytest.mark.xdist_group("project"), pytest.mark.timeout(600)]
+pytestmark = pytest.mark.xdist_group("project")
 
 KEYED = {"ledger.db", "ledger.db.key", "ledger.db.mark", "ledger.db.payees.json"}
 """Payees are known to a ledger by a hash with a key of its own: no two ledgers are equal."""
@@ -367,7 +367,7 @@ def test_a_build_that_is_killed_goes_on_to_the_same_bytes(built: Path, tmp_path:
     for name in INPUTS:
         shutil.copy(built / name, folder / name)
     killed = subprocess.run(
-        [sys.executable, "-c", KILLER, output], cwd=folder, capture_output=True, check=False, timeout=300
+        [sys.executable, "-c", KILLER, output], cwd=folder, capture_output=True, check=False
     )
     assert killed.returncode == -signal.SIGKILL
     done = run_kina(folder, "build", "--json")

@@ -127,7 +127,6 @@ def decide(project: Path, *words: str) -> None:
     assert done.exit_code == 0, done.output
 
 
-@pytest.mark.timeout(600)
 def test_stages_follow_decisions_and_a_changed_mind(project: Path) -> None:
     chosen = json.loads((project / "selection.json").read_text())["item_ids"][0]
     decide(project, "item", chosen, "drop", "--who", "ann")
@@ -150,7 +149,6 @@ def test_stages_follow_decisions_and_a_changed_mind(project: Path) -> None:
     assert run_kina(project, "build", "-q").exit_code == 0
 
 
-@pytest.mark.timeout(600)
 def test_an_exception_for_a_gate_and_a_withdrawn_item_reach_the_card(project: Path) -> None:
     one, two = sorted(released(project))[:2]
     decide(project, "gate", "selection_reduced", "allow", "--who", "ann")
@@ -170,7 +168,6 @@ def test_a_gate_that_no_reason_lets_pass_is_not_decided_on(project: Path) -> Non
     assert "withheld: no gate that may be let pass" in done.stderr
 
 
-@pytest.mark.timeout(600)
 def test_an_item_that_stands_elsewhere_is_left_out_until_a_person_keeps_it(project: Path) -> None:
     chosen = json.loads((project / "selection.json").read_text())["item_ids"][0]
     rows = {json.loads(line)["item_id"]: json.loads(line) for line in _lines(project / "pool.jsonl")}

@@ -14,8 +14,6 @@ from kina_build.project.propose import propose_size
 from kina_build.project.table import find_project
 from tests.project.conftest import PLANTED, ran, run_kina, states, table, write_csv
 
-pytestmark = pytest.mark.timeout(900)
-
 ROWS = list({row["question"]: row for row in table("pool.csv") if row["id"] not in PLANTED}.values())[:30]
 
 

@@ -12,8 +12,6 @@ from kina_build.project.log import append, read_log
 from kina_build.project.waiting import tell_cases
 from tests.project.conftest import INPUTS, make_project, run_kina, states
 
-pytestmark = pytest.mark.timeout(600)
-
 
 def test_nothing_is_written_and_nothing_waits(built: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in built.rglob("*")}

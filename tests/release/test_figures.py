@@ -240,7 +240,7 @@ def test_a_private_split_is_hashed_in_the_evidence_too(kina: Kina, place: Path) 
 
 def edits(release: Path, rng: random.Random, count: int) -> Iterator[tuple[str, bytes]]:
     """Yield files with one field of them, or one byte, changed."""
-    files = [path for path in release.rglob("*") if path.is_file() and path.name != "SHA256SUMS"]
+    files = sorted(path for path in release.rglob("*") if path.is_file() and path.name != "SHA256SUMS")
     for _ in range(count):
         path = rng.choice(files)
         data = path.read_bytes()

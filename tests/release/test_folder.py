@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -72,14 +71,13 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
 
 
 KILLED = """
-import sys, time, pathlib
+import sys, pathlib
 from kina_build.release.folder import writing_folder
 with writing_folder(pathlib.Path(sys.argv[1])) as part:
-    for n in range(10_000):
+    for n in range(20):
         (part / f"{n}.txt").write_text("x" * 1000)
-        if n == 20:
-            print("writing", flush=True)
-        time.sleep(0.001)
+    print("writing", flush=True)
+    sys.stdin.read()
 """
 
 
@@ -87,13 +85,11 @@ def test_a_kill_leaves_the_old_release(tmp_path: Path) -> None:
     target = tmp_path / "release"
     with writing_folder(target) as part:
         fill(part, "old")
-    child = subprocess.Popen([sys.executable, "-c", KILLED, str(target)], stdout=subprocess.PIPE)
-    assert child.stdout is not None
-    assert child.stdout.readline() == b"writing\n"
-    time.sleep(0.01)
-    os.kill(child.pid, signal.SIGKILL)
-    child.wait()
-    child.stdout.close()
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", KILLED, str(target)], stdin=pipe, stdout=pipe) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"writing\n"
+        os.kill(child.pid, signal.SIGKILL)
     assert names(target) == [SUMS, RECORD]
     assert (target / RECORD).read_text() == "old"
 

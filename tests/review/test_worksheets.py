@@ -126,7 +126,8 @@ def test_a_folder_without_worksheets_says_so(tmp_path: Path) -> None:
 def test_an_id_that_is_no_file_name_is_refused(tmp_path: Path, items: dict[str, Item]) -> None:
     slot = Assignment(item_id="q1", reviewer_id="../ann", assignment_id="t1")
     with pytest.raises(InputError, match="cannot be the name"):
-        write_worksheets(tmp_path, "review", [slot], items)
+        write_worksheets(tmp_path / "sheets", "review", [slot], items)
+    assert not (tmp_path / "sheets").exists()
 
 
 def review(item: str, reviewer: str, **more: Any) -> Review:

@@ -111,16 +111,15 @@ def test_killed_writer_leaves_the_old_file(tmp_path: Path) -> None:
     target = tmp_path / "out.txt"
     write_text(target, "old")
     script = (
-        "import sys, time\nfrom pathlib import Path\nfrom kina_build.rows.jsonl import writing\n"
+        "import sys\nfrom pathlib import Path\nfrom kina_build.rows.jsonl import writing\n"
         "with writing(Path(sys.argv[1])) as out:\n"
-        "    out.write(b'half'); out.flush(); print('in', flush=True); time.sleep(60)\n"
+        "    out.write(b'half'); out.flush(); print('in', flush=True); sys.stdin.read()\n"
     )
-    child = subprocess.Popen([sys.executable, "-c", script, str(target)], stdout=subprocess.PIPE)
-    assert child.stdout is not None
-    assert child.stdout.readline() == b"in\n"
-    os.kill(child.pid, signal.SIGKILL)
-    child.wait(timeout=10)
-    child.stdout.close()
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", script, str(target)], stdin=pipe, stdout=pipe) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"in\n"
+        os.kill(child.pid, signal.SIGKILL)
     assert target.read_text() == "old"
 
 

@@ -21,7 +21,7 @@ from kina_build.scoring.triples.wikidata import (
     choose_link,
     link_name,
 )
-from tests.servers import said, scripted
+from tests.servers import nobody
 
 TABLE = OfflineClient(
     [
@@ -70,9 +70,7 @@ def test_aliases_of_the_public_file_are_found(shared: Path) -> None:
 
 
 def test_a_client_that_cannot_reach_wikidata_says_so() -> None:
-    with scripted(lambda _p, _t: said("x")) as server:
-        url = server.url
-    with pytest.raises(InputError, match="did not answer the search for 'Kia'"):
+    with nobody() as url, pytest.raises(InputError, match="did not answer the search for 'Kia'"):
         LiveClient(url=url, timeout_s=2, rules=ChatRules(attempts=2, backoff_s=0)).search("Kia")
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from tests.selection.forger import forger
 from tests.soak.counts import Soak, go_on
 from tests.soak.fuzz import fuzz
+from tests.soak.laws import ROUNDS, laws, property_files
 from tests.soak.money import money
 from tests.soak.mutants import MUTANTS, mutants
 
@@ -16,6 +17,7 @@ SOAKS: Mapping[str, tuple[Soak, int]] = {
     "money": (money, 2_000),
     "forger": (forger, 400),
     "mutants": (mutants, len(MUTANTS)),
+    "laws": (laws, ROUNDS * len(property_files())),
     "fuzz": (fuzz, 100_000),
 }
 """Name of a soak, its function (seed, first, last, jobs), and how many cases a full run has."""

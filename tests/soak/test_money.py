@@ -7,7 +7,6 @@ import pytest
 from tests.soak.money import play
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("seed", range(16))
 def test_no_history_of_commands_loses_or_doubles_money(seed: int) -> None:
     play(seed)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.soak import commands, counts, mutations, trial, world
+from tests.conftest import PROFILE
+from tests.soak import commands, counts, laws, mutations, trial, world
 
 SEED = 16
 SAMPLE = 400
@@ -30,7 +35,6 @@ FOUND = {
 """Lines that end with 1 on undamaged files, and why that is right."""
 
 
-@pytest.mark.timeout(600)
 def test_every_line_of_the_table_does_its_work_on_undamaged_files(small: Path, tmp_path: Path) -> None:
     ended: dict[str, Any] = {}
     for number, reader in enumerate(commands.readers(small)):
@@ -46,7 +50,6 @@ def test_every_line_of_the_table_does_its_work_on_undamaged_files(small: Path, t
     assert ended == {}
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_damage_shows_a_fault_in_kina_itself(small: Path, part: int) -> None:
     pairs = trial.plan(small)
@@ -115,3 +118,30 @@ def test_a_soak_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Mon
     assert counts.go_on("toy", soak, 7, 10, 1) == 0
     assert [row["first"] for row in json.loads((tmp_path / "soak.json").read_text())["runs"]] == [0, 8]
     shutil.rmtree(tmp_path / "state")
+
+
+@pytest.mark.skipif(PROFILE != "kina", reason="only the gate draws the same in every run")
+def test_what_a_property_draws_does_not_hang_on_what_was_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[int] = []
+
+    @given(st.integers())
+    def draw(number: int) -> None:
+        drawn.append(number)
+
+    draw()
+    first = list(drawn)
+    drawn.clear()
+    (tmp_path / "odd_numbers.py").write_text("".join(f"N{n} = {10**7 + n}\n" for n in range(1000)))
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("odd_numbers")
+    draw()
+    monkeypatch.delitem(sys.modules, "odd_numbers")
+    assert drawn == first
+
+
+def test_the_laws_of_the_long_run_are_those_of_the_gate() -> None:
+    files = laws.property_files()
+    assert Path("tests/selection/test_laws.py") in files
+    assert laws.ROUNDS * len(files) > 1000

@@ -94,7 +94,6 @@ def _feed(pipe: Path, raw: bytes) -> None:
         file.write(raw)
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_stdin_and_pipes_bring_what_the_file_brings_or_are_refused(
     small: Path,
@@ -115,7 +114,6 @@ def test_stdin_and_pipes_bring_what_the_file_brings_or_are_refused(
     assert wrong == []
 
 
-@pytest.mark.timeout(600)
 def test_a_file_given_twice_is_refused(small: Path, tmp_path: Path) -> None:
     silent = []
     for number, (reader, place) in enumerate(ways(small)):

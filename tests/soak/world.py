@@ -6,11 +6,14 @@ import contextlib
 import csv
 import io
 import json
+import secrets
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
+from random import Random
 from unittest.mock import patch
 
 import pyarrow as pa
@@ -21,6 +24,7 @@ from typer.testing import CliRunner, Result
 
 from kina_build.cli.main import app
 from kina_build.encode import loading
+from kina_review.pay import paying
 from tests.dedup.conftest import WordEncoder
 from tests.soak import byhand
 from tests.soak.byhand import Rows, write_rows
@@ -79,10 +83,25 @@ def invoke(words: Sequence[str], stdin: bytes | None = None) -> Result:
         return CliRunner().invoke(app, list(words), input=stdin)
 
 
+NOON = paying.write_moment(datetime(2026, 3, 1, 12, tzinfo=UTC))
+
+
+@contextlib.contextmanager
+def _without_chance() -> Iterator[None]:
+    """Let every draw of a key and every look at the clock give what they gave last time."""
+    drawn = Random("the small world")
+    with (
+        patch.object(secrets, "token_bytes", drawn.randbytes),
+        patch.object(secrets, "token_hex", lambda size: drawn.randbytes(size).hex()),
+        patch.object(paying, "write_moment", lambda _: NOON),
+    ):
+        yield
+
+
 def build(folder: Path) -> None:
-    """Make the small world in an empty folder."""
+    """Make the small world in an empty folder: the same bytes, whoever makes it and whenever."""
     folder.mkdir(parents=True)
-    with contextlib.chdir(folder):
+    with contextlib.chdir(folder), _without_chance():
         _take_from_demo()
         _write_by_hand()
         for line in FLOW.replace("COMMITMENT", _commit()).strip().replace("\\\n", "").split("\n"):

@@ -31,13 +31,14 @@ from tests.servers import (
     REASONING_ONLY,
     REFUSED,
     SERVER_ERROR,
+    SLOW,
     UNAUTHORISED,
     Served,
     said,
     scripted,
 )
 
-QUICK = ChatRules(backoff_s=0.01, timeout_s=20, concurrency=4)
+QUICK = ChatRules(backoff_s=0.01, concurrency=4)
 
 
 def anchors_asked(prompt: str) -> list[str]:
@@ -124,7 +125,7 @@ def test_trouble_that_passes_leaves_no_trace_in_the_scores(trouble, story):
             said('[{"anchor": 1, "rating": 9}, {"anchor": 2, "rating": "?"}]'),
             "is not a whole number from 0 to 4",
         ),
-        (Served(said("{}").body, delay_s=0.3), "timeout"),
+        (SLOW, "timeout"),
     ],
     ids=["500", "401", "empty", "refused", "prose", "out of range", "slow"],
 )

@@ -127,7 +127,7 @@ def _unpack(into: Path, *, overwrite: bool) -> None:
     strangers = [p.name for p in into.iterdir() if p.name not in BUNDLED] if into.is_dir() else []
     if strangers and not overwrite and not (into / BUNDLED[0]).exists():
         raise UsageError(
-            f"{into} holds other files ({strangers[0]}, ...)", hint="name a new folder with --into"
+            f"{into} holds other files ({min(strangers)}, ...)", hint="name a new folder with --into"
         )
     make_folder(into)
     for name in BUNDLED:

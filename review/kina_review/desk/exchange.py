@@ -14,7 +14,6 @@ from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.progress import Progress, silent
 from kina_build.rows.jsonl import read_document, read_records, write_document, write_records
-from kina_build.rows.outputs import make_folder
 from kina_build.rows.source import is_stream
 from kina_review.desk.authorship import Annotation, Desk, merge_texts
 from kina_review.desk.collection import Collected, collect_grades, collect_reviews
@@ -91,9 +90,8 @@ def write_sheets(parcel: Parcel, folder: Path, options: PushOptions) -> dict[str
     Raises:
         InputError: an id that cannot be a file name.
     """
-    make_folder(folder)
-    files = write_worksheets(folder, parcel.purpose, parcel.slots, parcel.items, parcel.graded)
     desk = DeskMap(batch=options.batch, purpose=parcel.purpose, projects=(), assignments=tuple(parcel.slots))
+    files = write_worksheets(folder, parcel.purpose, parcel.slots, parcel.items, parcel.graded)
     write_document(options.output, desk, private=True)
     return {"worksheets": [file.name for file in files], "assignments": len(parcel.slots)}
 

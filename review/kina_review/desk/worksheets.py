@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.items.model import Item
 from kina_build.rows.jsonl import describe
+from kina_build.rows.outputs import make_folder
 from kina_build.rows.tables import Row, write_csv
 from kina_review.desk.authorship import Annotation
 from kina_review.desk.labelling import MARK_PREFIX, Purpose
@@ -56,12 +57,14 @@ def write_worksheets(
         by_person.setdefault(slot.reviewer_id, []).append(slot)
     shown = SHOWN + (GRADED if purpose == "grading" else ())
     answers = ANSWERS if purpose == "review" else ANSWERS[: len(CRITERION_NAMES)]
-    files = []
-    for person, slots in by_person.items():
-        rows = [_row(slot, items[slot.item_id], (reviews or {})) for slot in slots]
-        write_csv(folder / f"{person}.csv", [*shown, *answers, HANDED_IN], rows)
-        files.append(folder / f"{person}.csv")
-    return files
+    sheets = {
+        folder / f"{person}.csv": [_row(slot, items[slot.item_id], (reviews or {})) for slot in slots]
+        for person, slots in by_person.items()
+    }
+    make_folder(folder)  # only now: who is refused finds no folder begun
+    for file, rows in sheets.items():
+        write_csv(file, [*shown, *answers, HANDED_IN], rows)
+    return list(sheets)
 
 
 def read_worksheets(folder: Path, handed_in: datetime | None = None) -> list[Annotation]:

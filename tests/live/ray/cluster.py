@@ -37,7 +37,7 @@ def ray_cluster(nodes: int) -> Iterator[Any]:
             os.environ["RAY_ADDRESS"] = before
 
 
-def wait_for_work(limit_s: float = 60) -> None:
+def wait_for_work(limit_s: float = 600) -> None:
     """Wait until a worker on this machine has work: its process then bears the work's name.
 
     Raises:

@@ -20,7 +20,7 @@ from kina_build.support.partition.pool import partition_pool
 from kina_build.support.partition.ratings import make_rating_partition, plan_ratings
 from tests.live.ray.cluster import kill_node
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
 WORDS = ["inertia", "friction", "torque", "lens", "mirror", "prism", "current", "heat", "entropy", "pressure"]
 ANCHORS = [Anchor(anchor_id=f"u{n}", kind="concept", statement=word) for n, word in enumerate(WORDS)]
