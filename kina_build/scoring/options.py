@@ -135,6 +135,9 @@ class ScoreOptions:
     extractor: Literal[
         "kina", "mmlu-pro", "mmlu-pro-any", "mmlu-pro-two", "simple-evals", "lm-eval", "inspect"
     ] = option("kina", help="Rule that reads letters: ours, or a published one.")
+    partial_credit: bool = option(
+        False, "--partial-credit", help="Several right options: right choices less wrong ones count, not all."
+    )
     all_extractors: bool = option(
         False, "--all-extractors", help="Also show accuracy and rank under every rule."
     )
@@ -169,6 +172,8 @@ class ScoreOptions:
             raise UsageError("--letters-of belongs to --task multiple-choice")
         if (self.extractor != "kina" or self.all_extractors) and self.task != "multiple-choice":
             raise UsageError("--extractor and --all-extractors belong to --task multiple-choice")
+        if self.partial_credit and self.task != "multiple-choice":
+            raise UsageError("--partial-credit belongs to --task multiple-choice")
         if self.estimate is not None and self.task != "multiple-choice":
             raise UsageError("--estimate belongs to --task multiple-choice")
         others = self.questions or self.replies or self.judge or self.judge_log
