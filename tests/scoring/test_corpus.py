@@ -10,7 +10,13 @@ from tests.scoring.replies import LetterCase, ListCase, load, load_lists
 
 
 def read_case(case: LetterCase) -> Extraction:
-    return extract_letter(case.reply, case.n_options, case.options, finish_reason=case.finish_reason)
+    return extract_letter(
+        case.reply,
+        case.n_options,
+        case.options,
+        finish_reason=case.finish_reason,
+        several=case.several,
+    )
 
 
 def list_is_right(case: ListCase) -> bool:
