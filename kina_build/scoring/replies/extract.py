@@ -22,7 +22,7 @@ from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, Cues, any_of
 from kina_build.scoring.replies.several import read_several
 from kina_build.scoring.replies.structured import read_ratings
 
-EXTRACTOR_VERSION = "letters-2"
+EXTRACTOR_VERSION = "letters-3"
 """Changes whenever any reply could be read differently."""
 
 LetterStatus = Literal[
@@ -60,7 +60,10 @@ _PLACE_SIGNS = re.compile(r"(?<!\w)[БГДЖЗИЛбгджзилΓΔΘ](?!\w)")
 EITHER_REACH = 60
 """Characters from the first of several letters in which "or" leaves them undecided."""
 _EITHER = re.compile(r"(?<!\w)[A-Z]\W{1,4}(?:or|oder|ou|o|lub|atau|veya|или|或|または)\W{1,4}[A-Z](?!\w)")
-_GOES_ON = re.compile(rf"[{CLOSERS}\s]*(?:[,，、&+]|(?:and|und|et|y|e|и|和|と))\s*$", re.IGNORECASE)
+GOES_ON_REACH = 8
+"""Characters at the end in which a list of letters may break off."""
+_GOES_ON = re.compile(rf"(?<!\w)[A-Z][{CLOSERS}\s]*(?:[,，、&+]|\b(?:and|und|et|y|e|и)\b|[和と])$")
+"""Matches "A, C," and "A and", not "A, C." """
 _REST_OF_LINE = re.compile(rf"[{CLOSERS}\s]*[.):：\]—–-]?\s*([^\n]*)")
 
 
@@ -112,6 +115,7 @@ def extract_letter(
         several: more than one option is right: all letters that are declared together are the answer.
     """
     text, had_reasoning, unclosed = drop_reasoning(squeeze_blanks(response))
+    text = squeeze_blanks(text) if had_reasoning else text  # what is dropped leaves lines behind
     index = label_index(n_options)
     head, cut = split_run_on(text)
     reading = Reading(_cleaned(head, n_options), index, options, is_disguised(response), several)
@@ -131,7 +135,7 @@ def extract_letter(
 def _cleaned(text: str, n_options: int) -> str:
     if len(text) > FIRST_READ + LAST_READ:
         text = f"{text[:FIRST_READ]}\n\n{text[-LAST_READ:]}"
-    return letter_numbers(plain(unwrap_maths(text)), n_options)
+    return letter_numbers(squeeze_blanks(plain(unwrap_maths(text))), n_options)
 
 
 def _read(reading: Reading, *, cut_off: bool) -> Extraction:
@@ -259,7 +263,7 @@ def _own_line(reading: Reading, *, cut_off: bool) -> Extraction | None:
     claim = read_own_line(reading.text, reading.index)
     if claim is None or (cut_off and claim.span[0] > len(reading.text) // 2):
         return None
-    return _result(reading, claim.labels, "own line", claim.span)
+    return _corrected(reading, claim) or _result(reading, claim.labels, "own line", claim.span)
 
 
 def _last_clause(reading: Reading) -> Extraction | None:
@@ -321,7 +325,7 @@ def _all_of(reading: Reading, found: tuple[str, ...], rule: str, span: tuple[int
     """Put letters that are chosen together into one answer."""
     if len(found) > 1 and _EITHER.search(reading.text, span[0], span[0] + EITHER_REACH):
         return Extraction(None, "multiple", rule, span)
-    if _GOES_ON.match(reading.text, span[1]):
+    if _GOES_ON.search(reading.text.rstrip()[-GOES_ON_REACH:]):
         return Extraction(None, "truncated", rule, span)
     settled = [_settled(reading, one, span) if one in AMBIGUOUS else one for one in dict.fromkeys(found)]
     signs = [one for one in settled if one is not None]

@@ -43,6 +43,16 @@ _LINE = re.compile(
     rf"[ \t]*(?:[-*•–]|\d{{1,2}}[.)])?[ \t]*(?:[\[(][xX✓✔][\])]|[☑☒✅✔✓●])?[ \t]*[{OPENERS}*]*"
     rf"(?:(?i:option|choice)\s+)?(?P<sign>[A-Z])(?:[{CLOSERS}*]|[.:)：](?=\s|$)|\s[-–—]\s|\s*$)[^\n]*"
 )
+LINES_READ = 40
+"""Lines at the end that are looked at: what is declared stands there."""
+LONGEST_LINE = 2_000
+"""Characters of a line that may be the texts of options and nothing else."""
+_VERDICT = re.compile(
+    r"(?<!\w)(?P<sign>[A-Z])\)? (?:is|are) "
+    r"(?:(?P<wrong>not (?:correct|true|right)|incorrect|wrong|false|untrue)"
+    r"|(?P<right>correct|true|right))(?!\w)"
+)
+"""Matches "A is correct", "(B) is not true", not "A is correctly said"."""
 _ONLY = re.compile(
     rf"[\s{OPENERS}$*_\-•]*(?:(?i:options?|choices?|answers?)\s+)?[A-Z]"
     rf"(?:(?:[\s{OPENERS}{CLOSERS}$*_.,;/&+、，]|\b{_AND}\b)*[A-Z](?![a-z]))*[\s{CLOSERS}$*_.!]*",
@@ -63,7 +73,13 @@ def read_several(text: str, index: Mapping[str, int], options: Sequence[str] | N
         index: the item's labels.
         options: their texts, where they are known.
     """
-    return _declared(text, options) or _in_object(text) or _own_lines(text, index)
+    return (
+        _declared(text, options)
+        or _in_object(text)
+        or _judged(text, index)
+        or _own_lines(text, index)
+        or _alone_in_words(text, options)
+    )
 
 
 def _declared(text: str, options: Sequence[str] | None) -> Claim | None:
@@ -167,6 +183,22 @@ def _in_object(text: str) -> Claim | None:
     return None
 
 
+def _judged(text: str, index: Mapping[str, int]) -> Claim | None:
+    """Read sentences that call every option right or wrong, each once."""
+    found = list(_VERDICT.finditer(text))
+    if sorted(one["sign"] for one in found) != sorted(index):
+        return None
+    right = tuple(one["sign"] for one in found if one["right"])
+    return Claim(right, span=(found[0].start(), found[-1].end())) if right else None
+
+
+def _alone_in_words(text: str, options: Sequence[str] | None) -> Claim | None:
+    """Read a reply of one line that is the options' texts and nothing else."""
+    line = text.strip()
+    named = _in_words(line, options) if "\n" not in line and len(line) <= LONGEST_LINE else ()
+    return Claim(named, span=(0, len(text))) if named else None
+
+
 def _is_label(value: object) -> bool:
     return isinstance(value, str) and len(value.strip()) == 1 and value.strip().isalpha()
 
@@ -174,11 +206,14 @@ def _is_label(value: object) -> bool:
 def _own_lines(text: str, index: Mapping[str, int]) -> Claim | None:
     """Read last lines that are letters and nothing else, or the lettered lines under a colon."""
     stripped = text.rstrip()
-    lines = list(_line_starts(stripped))
+    lines = list(_line_starts(stripped))[-LINES_READ:]
     start = _letters_from(stripped, lines)
     only = None if start is None else _listed(stripped, start, None)
     if only is not None:
         return only if not re.search(r"\w", stripped[only.span[1] :]) else None
+    whole = _lettered_block(stripped, 0)
+    if whole and whole[-1].end() == len(stripped) and len({line["sign"] for line in whole}) < len(index):
+        return lines_claim(whole)
     for place in range(len(lines) - 1, 0, -1):
         block = _lettered_block(stripped, lines[place])
         if not block or block[-1].end() < len(stripped):
@@ -192,7 +227,7 @@ def _own_lines(text: str, index: Mapping[str, int]) -> Claim | None:
 def _letters_from(text: str, lines: Sequence[int]) -> int | None:
     """Return where the lines begin that end a text and hold nothing but letters; None without such a line."""
     found = None
-    for start, end in zip(reversed(lines), (len(text), *reversed(lines[1:])), strict=True):
+    for start, end in zip(reversed(lines), (len(text), *reversed(lines[1:])), strict=False):
         if _ONLY.fullmatch(text[start:end].strip()) is None:
             break
         found = start

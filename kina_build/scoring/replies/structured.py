@@ -16,9 +16,9 @@ SHARE_TOLERANCE = 0.03
 
 TICKED, UNTICKED = "☑☒✅✔✓●◉🔘", "☐○◯⬜□"
 
-_LABEL = r"(?i:option|choice|statement|answer|aussage|opción)?\s*[(\[]?(?P<label>[A-Z])(?!\w)"
+_LABEL = r"(?i:option|choice|statement|answer|aussage|opción)?[ \t]*+[(\[]?(?P<label>[A-Z])(?!\w)"
 _BOX = re.compile(
-    rf"^[ \t\-•]*(?:[\[(](?P<mark>[ xX✓✔]?)[\])]|(?P<sign>[{TICKED}{UNTICKED}]))\s*{_LABEL}", re.MULTILINE
+    rf"^[ \t\-•]*+(?:[\[(](?P<mark>[ xX✓✔]?)[\])]|(?P<sign>[{TICKED}{UNTICKED}]))\s*{_LABEL}", re.MULTILINE
 )
 _SHARE = re.compile(
     r"(?:P\()?(?<!\w)(?P<label>[A-Z])\)?\s{0,3}(?:[:=(→]|[-–—]\s|\s)\s{0,3}(?P<number>\d{1,3}(?:[.,]\d{1,6})?)\s?(?P<unit>%?)\)?"
@@ -42,12 +42,12 @@ _WRONG = any_of(
     )
 )
 _VERDICT = re.compile(
-    rf"^[ \t\-•{OPENERS}]*{_LABEL}[\s.):：→–—\]-]{{1,6}}"
+    rf"^[ \t\-•{OPENERS}]*+{_LABEL}[\s.):：→–—\]-]{{1,6}}"
     rf"(?:(?:this|that|option|statement|it|is|the|answer|choice)\s+){{0,4}}(?:(?P<wrong>{_WRONG})|(?P<right>{_RIGHT}))",
     re.MULTILINE | re.IGNORECASE,
 )
 _FINAL_VERDICT = re.compile(
-    rf"^[ \t\-•{OPENERS}]*{_LABEL}[\s.):：–—\]-][^\n]*?[–—:→-]\s*(?:(?P<wrong>{_WRONG})"
+    rf"^[ \t\-•{OPENERS}]*+{_LABEL}[\s.):：–—\]-][^\n]*?[–—:→-]\s*(?:(?P<wrong>{_WRONG})"
     rf"|(?P<right>{_RIGHT}))[.\s]*$",
     re.MULTILINE | re.IGNORECASE,
 )
