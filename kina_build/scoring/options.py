@@ -45,7 +45,9 @@ class RunOptions:
         role=Role.input,
     )
     system: Path | None = option(None, help="File with a system prompt.", role=Role.input)
-    shots: int | None = option(None, help="Solved questions of the release to show first.", min=1)
+    shots: int | None = option(
+        None, help="Solved questions of the release, or --examples of a relation, to show first.", min=1
+    )
     shots_from: str = option("dev", help="Split that they are taken from.")
     direct: bool = option(False, "--direct", help="Ask for the answer alone, without reasoning.")
     base_url: str | None = option(None, help="Else OPENAI_BASE_URL.", role=Role.manner)
@@ -98,12 +100,16 @@ class RunOptions:
             )
 
     def _check_wording(self) -> None:
-        worded = self.template or self.system or self.shots or self.direct
+        worded = self.template or self.system or (self.shots and self.pairs is None) or self.direct
         if worded and self.release is None and self.items is None:
             raise UsageError(
                 "--template, --system, --shots and --direct belong to multiple-choice questions",
                 hint="--release or --items",
             )
+        if self.shots is not None and self.pairs is not None:
+            if self.examples is None:
+                raise UsageError("--shots beside --pairs chooses among --examples", hint="give the rows")
+            return
         if self.shots is not None and self.release is None:
             raise UsageError("--shots belongs to --release: examples come from another of its splits")
         if self.shots is not None and self.shots_from == self.split:
