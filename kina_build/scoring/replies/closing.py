@@ -23,7 +23,7 @@ _SIGNS = f"A-Za-z{NATIVE}АВСЕНІКМОРТХБГДабвгдежΑΒΓΔΕ�
 _POINTER = "✔✓✅☑👉➡→⇒➔▶★⭐🎯"
 _OPTION = rf"(?:(?i:{any_of(cues.OPTION_NOUNS)})\s*[{OPENERS}]*)?"
 _LETTERED = re.compile(
-    rf"[\s\-•–—{_POINTER}{BOX_OPEN}]*(?P<open>[{OPENERS}]*){_OPTION}(?P<sign>[{_SIGNS}])"
+    rf"[\s\-•–—{_POINTER}{BOX_OPEN}]*+(?P<open>[{OPENERS}]*+){_OPTION}(?P<sign>[{_SIGNS}])"
     rf"(?:[{CLOSERS}]+\s?[.:：]?|\s?[.:：、．](?=\s|$|[^\W\d_a-z])|\s[-–—](?=\s))\s*(?P<rest>\S.*)",
 )
 _ALONE = re.compile(
