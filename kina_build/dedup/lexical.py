@@ -224,10 +224,7 @@ def right_places(item: Item) -> tuple[int, ...]:
     if not item.options:
         return (0,) if item.correct_answer.strip() else ()
     keys = [option.key for option in item.options]
-    if item.correct_answer in keys:
-        return (keys.index(item.correct_answer),)
-    letters = [char for char in item.correct_answer if char not in " ,;/"]
-    return tuple(map(keys.index, letters)) if all(letter in keys for letter in letters) else ()
+    return tuple(map(keys.index, item.right_keys))
 
 
 def count_common(readings: Iterable[Reading], limit: int) -> Common:

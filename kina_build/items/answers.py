@@ -24,7 +24,7 @@ class AnswerMatrix:
     item_ids: tuple[str, ...]
     models: tuple[str, ...]
     letters: NDArray[np.str_]
-    """Shape (items, models), one character each; "-" where a model gave no letter."""
+    """Shape (items, models), one character each, or all that were chosen together ("BD"); "-" for none."""
     asked: NDArray[np.bool_]
     """Shape (items, models): whether the model was asked at all."""
 
@@ -34,7 +34,7 @@ class AnswerMatrix:
         Args:
             items: in the order of item_ids.
         """
-        keys = np.array([item.correct_answer or NONE for item in items], dtype="<U1")
+        keys = np.array([item.correct_answer or NONE for item in items])
         return np.asarray((self.letters == keys[:, None]) & (self.letters != NONE), dtype=bool)
 
 
@@ -50,7 +50,8 @@ def build_matrix(items: Sequence[Item], given: Mapping[str, Mapping[str, str]]) 
     """
     models = sorted(model for model, answers in given.items() if answers)
     ids = [item.item_id for item in items]
-    letters = np.full((len(ids), len(models)), NONE, dtype="<U1")
+    width = max((len(letter or "") for answers in given.values() for letter in answers.values()), default=1)
+    letters = np.full((len(ids), len(models)), NONE, dtype=f"<U{max(width, 1)}")
     asked = np.zeros((len(ids), len(models)), dtype=bool)
     for column, model in enumerate(models):
         answers = given[model]

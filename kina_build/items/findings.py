@@ -50,7 +50,8 @@ class Findings(Sequence[Finding]):
     @property
     def summary(self) -> dict[str, Any]:
         """Return counts by severity and rule, the chance level, every cue's accuracy, the keys' balance."""
-        sizes = [len(item.options) for item in self.items if item.options]
+        offering = [item for item in self.items if item.options]
+        sizes = [len(item.options) for item in offering]
         severities = Counter(finding.severity for finding in self.findings)
         return {
             "profile": self.profile,
@@ -59,7 +60,7 @@ class Findings(Sequence[Finding]):
             "warnings": severities["warning"],
             "infos": severities["info"],
             "by_rule": self.by_rule,
-            "chance": round(sum(1 / size for size in sizes) / len(sizes), 4) if sizes else None,
+            "chance": round(sum(1 / item.ways for item in offering) / len(sizes), 4) if sizes else None,
             "option_counts": {str(size): count for size, count in sorted(Counter(sizes).items())},
             "cues": [_describe(probe) for probe in self.probes],
             "key_letters": dict(self.balance.counts),

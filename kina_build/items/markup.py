@@ -83,7 +83,7 @@ def show_item(item: Item, *, keyed: bool = True) -> str:
     parts.append(f'<p class="question">{show_text(item.question)}</p>')
     parts.append('<ol class="options" style="list-style:none;padding-left:0">')
     for option in item.options:
-        right = keyed and option.key == item.correct_answer
+        right = keyed and option.key in item.right_keys
         mark = ' style="font-weight:600"' if right else ""
         note = " ✓" if right else ""
         why = f"<br><small>{show_text(option.explanation)}</small>" if keyed and option.explanation else ""

@@ -36,6 +36,9 @@ class ImportOptions:
         False, help="The files are one set in several languages: same ids, or same rows; ids become FILE:ID."
     )
     key_form: KeyWord = option("auto", help="How answer keys are written.")
+    several_keys: bool = option(
+        False, "--several-keys", help="Take items with several right answers, which are refused otherwise."
+    )
     patch: tuple[Path, ...] = option(
         (), help="Apply patches, as `kina fix` writes them; repeatable.", role=Role.input
     )

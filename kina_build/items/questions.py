@@ -96,6 +96,7 @@ def layout_of(options: ImportOptions, rules: ItemRules = ItemRules()) -> Layout:
         prefix_ids=options.prefix_ids or options.parallel,
         parallel=options.parallel,
         key_form=options.key_form,
+        several_keys=options.several_keys,
     )
 
 
@@ -122,7 +123,8 @@ def read_questions(
     if given and all(isinstance(one, str | Path) for one in given):
         return read_all([Path(one) for one in given], layout)
     file = RawFile(IN_MEMORY, tuple(RawRow(n, row) for n, row in enumerate(given, start=1)), (), {})
-    drafts = draft_items(file, Reading(layout.columns, layout.constants, key_form(layout.key_form)))
+    reading = Reading(layout.columns, layout.constants, key_form(layout.key_form), layout.several_keys)
+    drafts = draft_items(file, reading)
     items, repeated = assign_ids(drafts.drafts)
     return Pool(tuple(items), (*drafts.rejects, *repeated), dict(drafts.stated))
 

@@ -102,7 +102,7 @@ def count_split(items: Sequence[Item], private: bool) -> SplitCount:
         by_path=_count(PATH_SEPARATOR.join(item.path) for item in items),
         option_counts=_count(map(str, sizes)),
         key_letters={} if private else letter_counts(items),
-        chance=sum(1 / size for size in sizes) / len(sizes) if sizes else None,
+        chance=sum(1 / item.ways for item in items) / len(items) if items else None,
     )
 
 

@@ -28,6 +28,7 @@ from kina_build.release.splits import group, natural
 
 FROM_CHECK = (
     "key_not_in_options",
+    "several_keys",
     "empty_stem",
     "too_few_options",
     "empty_option",
@@ -61,6 +62,9 @@ GATES: Mapping[str, str] = {rule: RULES[rule].meaning for rule in FROM_CHECK} | 
 
 HARD = frozenset({"key_not_in_options", "too_few_options", "option_keys_repeated", "withheld"})
 """Gates that no reason lets pass: such a row cannot be written, or must not be."""
+
+BY_NAME_ONLY = frozenset({"several_keys"})
+"""Gates that --allow lets pass and kina.toml does not: files for harnesses say what they cannot do."""
 
 NOTHING_TESTED = Balance({}, 0.0, 0, 1.0)
 """Letters are tested here by position_faults, which knows of pinned options and of splits."""
@@ -109,7 +113,7 @@ def find_faults(
     Raises:
         KinaError: one of those processes was killed.
     """
-    off = {rule for rule, severity in rules.severity.items() if severity == "off"} - HARD
+    off = {rule for rule, severity in rules.severity.items() if severity == "off"} - HARD - BY_NAME_ONLY
     found: dict[str, list[tuple[str, Fault]]] = defaultdict(list)
     for item_id, fault in _all_faults(draft, rules, on_progress, processes):
         if fault.rule in GATES and fault.rule not in off:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from kina_build.items.model import LETTERS, Item, Option
+from kina_build.items.model import LETTERS, SEVERAL_JOIN, Item, Option, named_keys
 
 PATH_SEPARATOR = " / "
 """Joins discipline, field and subfield in KINA's JSON."""
@@ -24,9 +24,9 @@ class Row(BaseModel):
     choices: tuple[str, ...]
     """Option texts; the first one is A."""
     answer: str | None
-    """Letter of the right option; null where the split's answers are private."""
+    """Letter of the right option, of several all of them ("BD"); null where a split's answers are private."""
     answer_index: int | None
-    """0-based place of the right option in `choices`; null as `answer`."""
+    """0-based place of the right option in `choices`; null as `answer`, and where several are right."""
     discipline: str = ""
     field: str = ""
     subfield: str = ""
@@ -39,14 +39,17 @@ class Row(BaseModel):
     explanation: str = ""
     option_explanations: tuple[str, ...] = ()
     """One a choice, or none at all."""
+    several: bool = False
+    """More than one option is right, and all of them are wanted."""
 
     @property
     def correct_text(self) -> str | None:
-        """Return the right option's text, None where it is private."""
-        return None if self.answer_index is None else self.choices[self.answer_index]
+        """Return the right option's text, of several all of them; None where it is private."""
+        right = named_keys(self.answer or "", LETTERS[: len(self.choices)])
+        return SEVERAL_JOIN.join(self.choices[LETTERS.index(key)] for key in right) if right else None
 
 
-OPTIONAL = ("material", "language", "explanation", "option_explanations")
+OPTIONAL = ("material", "language", "explanation", "option_explanations", "several")
 """Columns that a release has only if one of its rows fills them."""
 
 EXTRAS = ("explanation", "question_source", "question_material", "license", "language")
@@ -60,7 +63,7 @@ class Answer(BaseModel):
 
     id: str
     answer: str
-    answer_index: int
+    answer_index: int | None
     explanation: str = ""
     option_explanations: tuple[str, ...] = ()
 
@@ -77,7 +80,7 @@ def to_row(item: Item, canary: str = "") -> Row:
         question=item.question,
         choices=tuple(option.answer for option in item.options),
         answer=item.correct_answer,
-        answer_index=[option.key for option in item.options].index(item.correct_answer),
+        answer_index=None if item.several else [o.key for o in item.options].index(item.correct_answer),
         discipline=item.discipline,
         field=item.field,
         subfield=item.subfield,
@@ -88,6 +91,7 @@ def to_row(item: Item, canary: str = "") -> Row:
         language=item.language or "",
         explanation=item.explanation or "",
         option_explanations=tuple(o.explanation or "" for o in item.options) if explained else (),
+        several=item.several,
     )
 
 

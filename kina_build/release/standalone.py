@@ -524,6 +524,12 @@ def card_lines(figures: Mapping[str, Any]) -> list[str]:
     return list(filter(None, [*chosen_lines(figures), *checked_lines(figures)]))
 
 
+def _ways(row: Mapping[str, Any]) -> int:
+    """Return how many answers can be given: where several options are right, any set of them."""
+    size = len(row["choices"])
+    return 2**size - 1 if row.get("several") else size
+
+
 def count_rows(rows: Sequence[Mapping[str, Any]], private: bool) -> dict[str, Any]:
     """Count what one split holds, as release.json states it."""
     sizes = [len(row["choices"]) for row in rows]
@@ -537,7 +543,7 @@ def count_rows(rows: Sequence[Mapping[str, Any]], private: bool) -> dict[str, An
         "by_path": dict(paths),
         "option_counts": dict(Counter(map(str, sizes))),
         "key_letters": {} if private else {one: letters[one] for one in LETTERS[: max(sizes, default=0)]},
-        "chance": sum(1 / size for size in sizes) / len(sizes) if sizes else None,
+        "chance": sum(1 / _ways(row) for row in rows) / len(rows) if rows else None,
     }
 
 
@@ -545,7 +551,8 @@ def content_hash(rows: Iterable[Mapping[str, Any]]) -> str:
     """Hash what the rows say, whatever their order."""
     total = hashlib.sha256()
     for row in sorted(rows, key=lambda row: str(row["id"])):
-        content = {k: nfc(v) for k, v in row.items() if k != "canary" and v not in (None, "", [])}
+        said = {k: v for k, v in row.items() if k != "canary" and v not in (None, "", []) and v is not False}
+        content = {k: nfc(v) for k, v in said.items()}
         text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         total.update(text.encode() + b"\n")
     return total.hexdigest()

@@ -100,7 +100,8 @@ def content_hash(rows: Iterable[Row]) -> str:
 def composed(row: Row) -> dict[str, Any]:
     """Return a row's content in Unicode form NFC, without empty fields and canary."""
     content = row.model_dump(mode="json", exclude={"canary"})
-    return {name: _nfc(value) for name, value in content.items() if value not in (None, "", [])}
+    said = {k: v for k, v in content.items() if v not in (None, "", []) and v is not False}
+    return {name: _nfc(value) for name, value in said.items()}
 
 
 def row_hash(row: Row) -> str:
@@ -184,7 +185,7 @@ def _key_differs(old: Row, new: Row) -> bool:
 
 
 def _details(row: Row) -> dict[str, Any]:
-    judged = {"id", "question", "material", "choices", "answer", "answer_index", "canary"}
+    judged = {"id", "question", "material", "choices", "answer", "answer_index", "canary", "several"}
     return {name: value for name, value in composed(row).items() if name not in judged}
 
 

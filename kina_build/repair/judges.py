@@ -123,7 +123,7 @@ def _agreed(item: Item, opinions: Sequence[Opinion], least: int) -> list[tuple[K
     found: list[tuple[Kind, Evidence]] = []
     voted = len(opinions)
     for right, count in Counter(opinion.right for opinion in opinions).most_common():
-        if count >= least and right != {item.correct_answer}:
+        if count >= least and right != set(item.right_keys):
             kind: Kind = "no_key" if not right else "several_keys" if len(right) > 1 else "wrong_key"
             told = ", ".join(sorted(right)) or "no option"
             message = f"{count} of {voted} judges hold {told} right, the key is {item.correct_answer}"

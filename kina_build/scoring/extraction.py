@@ -23,6 +23,8 @@ class Reply(BaseModel):
     n_options: int = Field(0, ge=0)
     """Options of the item; may be left out where the options are given."""
     options: tuple[str, ...] | None = None
+    several: bool = False
+    """More than one option is right: all that are declared together are the answer ("BD")."""
     reasoning: str = ""
     finish_reason: str | None = None
     """What the endpoint says of the end: "length" where the reply was cut off."""
@@ -51,6 +53,7 @@ def extract_row(reply: Reply) -> dict[str, Any]:
         reply.options,
         reply.reasoning,
         reply.finish_reason,
+        several=reply.several,
     )
     asked = {"prompt_sha": reply.prompt_sha, "option_hashes": reply.option_hashes}
     carried = {name: value for name, value in asked.items() if value is not None}

@@ -125,7 +125,21 @@ def translate(label: str | None, form: Question, own: Question) -> str | None:
     if label is None or form.choices == own.choices:
         return label
     places = match_places(form.choices, own.choices)
-    return own.labels[places[form.labels.index(label)]] if places and label in form.labels else None
+    return relabel(label, form, [own.labels[place] for place in places]) if places else None
+
+
+def relabel(label: str, form: Question, others: Sequence[str]) -> str | None:
+    """Turn a label, or those of several options, into other labels; None where one is none of the form's.
+
+    Args:
+        label: of one option, or of all that were chosen ("BD").
+        form: whose labels these are.
+        others: the label that each option of the form has elsewhere, in the form's order.
+    """
+    if label in form.labels:
+        return others[form.labels.index(label)]
+    known = form.several and set(label) <= set(form.labels)
+    return "".join(sorted(others[form.labels.index(one)] for one in label)) if known else None
 
 
 def match_places(asked: Sequence[str], own: Sequence[str]) -> tuple[int, ...] | None:

@@ -51,6 +51,10 @@ class Scores:
     """Version and content hash of the release; empty where there is none."""
     estimates: Sequence[Estimate] = ()
     """What each model would score on the whole pool, where an estimator was given."""
+    several: int = 0
+    """Questions with several right answers."""
+    partial: bool = False
+    """A share of several right options counted too; else only all of them and no other."""
 
     @property
     def held_back(self) -> bool:
@@ -67,6 +71,11 @@ class Scores:
         }
         if self.stated:
             report["letters"] = STATED
+        if self.several:
+            report["several_right"] = {
+                "questions": self.several,
+                "credit": "partial" if self.partial else "exact set",
+            }
         if self.estimates:
             report["estimates"] = [one.model_dump() for one in self.estimates]
         if self.dataset:
@@ -101,6 +110,7 @@ def score(
     stated: Mapping[str, Question] | None = None,
     rules: ScoringRules = ScoringRules(),
     allow_partial: bool = False,
+    partial_credit: bool = False,
     on_progress: Progress = silent,
     source: str = "POOL",
 ) -> Scores:
@@ -115,6 +125,7 @@ def score(
         stated: the forms, by item_id, that replies without a digest answer (read_forms).
         rules: the coverage floor.
         allow_partial: give a score below the floor too.
+        partial_credit: of several right options a share counts too (multiple_choice.credit).
         on_progress: told of responses.
         source: what the hint of a refusal calls the questions.
 
@@ -124,7 +135,7 @@ def score(
     """
     files = [responses] if isinstance(responses, ResponseFile) else [ResponseFile(tuple(responses), (), 0)]
     asked = {question.item_id: question for question in as_questions(questions)}
-    manner = _Manner(rules, allow_partial, on_progress, source)
+    manner = _Manner(rules, allow_partial, on_progress, source, partial=partial_credit)
     return _score(files, asked, stated, manner)
 
 
@@ -160,7 +171,14 @@ def score_files(
     stated = read_forms(options.letters_of) if options.letters_of is not None else None
     source = (options.items or options.release or Path("POOL")).name
     manner = _Manner(
-        rules, options.allow_partial, on_progress, source, say, options.extractor, options.all_extractors
+        rules,
+        options.allow_partial,
+        on_progress,
+        source,
+        say,
+        options.extractor,
+        options.all_extractors,
+        options.partial_credit,
     )
     scores = _score(files, questions, stated, manner)
     if options.estimate is not None:
@@ -188,6 +206,7 @@ class _Manner:
     say: Callable[[str], None] = NOBODY.say
     extractor: str = OURS
     side_by_side: bool = False
+    partial: bool = False
 
 
 def _score(
@@ -196,6 +215,12 @@ def _score(
     stated: Mapping[str, Question] | None,
     manner: _Manner,
 ) -> Scores:
+    several = sum(question.several for question in questions.values())
+    if several and (manner.side_by_side or manner.extractor != OURS):
+        raise UsageError(
+            f"{several} questions have several right answers, and public rules read one letter a reply",
+            hint="leave out --extractor and --all-extractors, or those questions",
+        )
     rows = [response for file in files for response in file.responses]
     lettering = find_forms((one.asked for one in rows if one.answered), Forms(questions, stated=stated))
     refuse_unproven(lettering, manner.source)
@@ -212,6 +237,7 @@ def _score(
             asked=lettering.asked,
             allow_partial=manner.allow_partial,
             extractor=extractor,
+            partial=manner.partial,
             on_progress=manner.on_progress,
         )
 
@@ -219,7 +245,17 @@ def _score(
     dropped = dict(sifted.dropped) | {"torn": sum(file.torn for file in files)}
     others = compare_rules(mark, questions) if manner.side_by_side else ()
     foreign, stated_too = lettering.foreign.total(), bool(lettering.stated)
-    return Scores(marked, reports, dropped, foreign, stated_too, manner.extractor, others)
+    return Scores(
+        marked,
+        reports,
+        dropped,
+        foreign,
+        stated_too,
+        manner.extractor,
+        others,
+        several=several,
+        partial=manner.partial,
+    )
 
 
 def _tell_foreign(lettering: Lettering, say: Callable[[str], None]) -> None:
@@ -241,26 +277,27 @@ def mark_models(
     asked: Mapping[Asked, Question] | None = None,
     allow_partial: bool = False,
     extractor: str = OURS,
+    partial: bool = False,
     on_progress: Progress = silent,
 ) -> tuple[list[ItemScore], list[ModelReport]]:
     """Mark every model; return all item scores and one report a model, both sorted by model."""
     own: dict[str, list[Response]] = defaultdict(list)
     for response in responses:
         own[response.model].append(response)
-    shared = (questions, asked or {}, rules, allow_partial, extractor)
+    shared = (questions, asked or {}, rules, allow_partial, extractor, partial)
     marked = _mark_all([(model, own[model], *shared) for model in models], on_progress)
     return [row for scores, _ in marked for row in scores], [report for _, report in marked]
 
 
 Work = tuple[
-    str, Sequence[Response], Mapping[str, Question], Mapping[Asked, Question], ScoringRules, bool, str
+    str, Sequence[Response], Mapping[str, Question], Mapping[Asked, Question], ScoringRules, bool, str, bool
 ]
 Marked = tuple[list[ItemScore], ModelReport]
 
 
 def _mark_one(work: Work, on_progress: Progress = silent) -> Marked:
-    model, responses, questions, asked, rules, allow_partial, extractor = work
-    scores = score_items(questions, responses, on_progress, asked, extractor)
+    model, responses, questions, asked, rules, allow_partial, extractor, partial = work
+    scores = score_items(questions, responses, on_progress, asked, extractor, partial=partial)
     return scores, report_model(model, questions, scores, responses, rules, allow_partial=allow_partial)
 
 

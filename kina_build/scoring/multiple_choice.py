@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.progress import Progress, silent
-from kina_build.scoring.lettering import translate
+from kina_build.scoring.lettering import relabel, translate
 from kina_build.scoring.questions import Question, passage_of
 from kina_build.scoring.replies import OURS, Extraction, extract_by, extract_letter
 from kina_build.scoring.responses import Asked, Response
@@ -23,7 +23,7 @@ class ItemScore(BaseModel):
     item_id: str
     model: str
     score: float
-    """Share of its answered samples that are right."""
+    """Share of its answered samples that are right; with partial credit, their mean credit."""
     samples: int
     """Answered samples."""
     letters: tuple[str | None, ...]
@@ -56,7 +56,14 @@ def read_letter(response: Response, question: Question, extractor: str = OURS) -
     order = response.option_order or range(len(question.choices))
     shown = [question.choices[place] for place in order]
     finish_reason = "length" if response.status == "truncated" else None
-    found = extract_letter(response.response or "", len(shown), shown, response.reasoning, finish_reason)
+    found = extract_letter(
+        response.response or "",
+        len(shown),
+        shown,
+        response.reasoning,
+        finish_reason,
+        several=question.several,
+    )
     if response.status == "refused" and found.letter is None:
         return Extraction(None, "refused", found.rule)
     return found
@@ -66,7 +73,7 @@ def own_label(letter: str | None, response: Response, question: Question) -> str
     """Turn the label of an option as shown into the item's own label of that option."""
     if letter is None or response.option_order is None:
         return letter
-    return question.labels[response.option_order[question.labels.index(letter)]]
+    return relabel(letter, question, [question.labels[place] for place in response.option_order])
 
 
 def read_own(
@@ -85,12 +92,32 @@ def read_own(
     return translate(own_label(found.letter, response, form), form, question), found.status
 
 
+def credit(letters: str | None, question: Question, *, partial: bool = False) -> float:
+    """Return what one answer is worth: 1 for exactly the right options, else 0.
+
+    Args:
+        letters: the label chosen, or all of several ("BD").
+        question: what was asked.
+        partial: where several options are right, a share of them counts: right choices less wrong
+            ones, over the number of right options, never below 0. To choose all earns nothing but
+            where most are right.
+    """
+    if letters == question.answer:
+        return 1.0
+    if not (partial and question.several and letters):
+        return 0.0
+    hits = len(set(letters) & set(question.answer))
+    return max(0.0, (2 * hits - len(letters)) / len(question.answer))
+
+
 def score_items(
     questions: Mapping[str, Question],
     responses: Iterable[Response],
     on_progress: Progress = silent,
     asked: Mapping[Asked, Question] = MappingProxyType({}),
     extractor: str = OURS,
+    *,
+    partial: bool = False,
 ) -> list[ItemScore]:
     """Mark sifted responses; return one row a (model, item) with an answered sample, sorted.
 
@@ -100,6 +127,7 @@ def score_items(
         on_progress: told of responses.
         asked: the forms that were asked, where they are not the questions' own (find_forms).
         extractor: ours, or a public rule.
+        partial: a share of several right options counts too.
     """
     by_item: dict[tuple[str, str], list[tuple[str | None, str]]] = defaultdict(list)
     every = list(responses)
@@ -111,19 +139,19 @@ def score_items(
         if done % 1000 == 0 or done == len(listed):
             on_progress(done, len(listed))
     return [
-        _item_score(model, questions[item_id], read, asked_of[model, item_id])
+        _item_score(model, questions[item_id], read, asked_of[model, item_id], partial=partial)
         for (model, item_id), read in sorted(by_item.items())
     ]
 
 
 def _item_score(
-    model: str, question: Question, read: Sequence[tuple[str | None, str]], asked: int
+    model: str, question: Question, read: Sequence[tuple[str | None, str]], asked: int, *, partial: bool
 ) -> ItemScore:
     letters = tuple(letter for letter, _ in read)
     return ItemScore(
         item_id=question.item_id,
         model=model,
-        score=sum(letter == question.answer for letter in letters) / len(letters),
+        score=sum(credit(letter, question, partial=partial) for letter in letters) / len(letters),
         samples=len(letters),
         letters=letters,
         answer=question.answer,

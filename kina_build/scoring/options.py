@@ -45,7 +45,9 @@ class RunOptions:
         role=Role.input,
     )
     system: Path | None = option(None, help="File with a system prompt.", role=Role.input)
-    shots: int | None = option(None, help="Solved questions of the release to show first.", min=1)
+    shots: int | None = option(
+        None, help="Solved questions of the release, or --examples of a relation, to show first.", min=1
+    )
     shots_from: str = option("dev", help="Split that they are taken from.")
     direct: bool = option(False, "--direct", help="Ask for the answer alone, without reasoning.")
     base_url: str | None = option(None, help="Else OPENAI_BASE_URL.", role=Role.manner)
@@ -98,12 +100,16 @@ class RunOptions:
             )
 
     def _check_wording(self) -> None:
-        worded = self.template or self.system or self.shots or self.direct
+        worded = self.template or self.system or (self.shots and self.pairs is None) or self.direct
         if worded and self.release is None and self.items is None:
             raise UsageError(
                 "--template, --system, --shots and --direct belong to multiple-choice questions",
                 hint="--release or --items",
             )
+        if self.shots is not None and self.pairs is not None:
+            if self.examples is None:
+                raise UsageError("--shots beside --pairs chooses among --examples", hint="give the rows")
+            return
         if self.shots is not None and self.release is None:
             raise UsageError("--shots belongs to --release: examples come from another of its splits")
         if self.shots is not None and self.shots_from == self.split:
@@ -135,6 +141,9 @@ class ScoreOptions:
     extractor: Literal[
         "kina", "mmlu-pro", "mmlu-pro-any", "mmlu-pro-two", "simple-evals", "lm-eval", "inspect"
     ] = option("kina", help="Rule that reads letters: ours, or a published one.")
+    partial_credit: bool = option(
+        False, "--partial-credit", help="Several right options: right choices less wrong ones count, not all."
+    )
     all_extractors: bool = option(
         False, "--all-extractors", help="Also show accuracy and rank under every rule."
     )
@@ -169,6 +178,8 @@ class ScoreOptions:
             raise UsageError("--letters-of belongs to --task multiple-choice")
         if (self.extractor != "kina" or self.all_extractors) and self.task != "multiple-choice":
             raise UsageError("--extractor and --all-extractors belong to --task multiple-choice")
+        if self.partial_credit and self.task != "multiple-choice":
+            raise UsageError("--partial-credit belongs to --task multiple-choice")
         if self.estimate is not None and self.task != "multiple-choice":
             raise UsageError("--estimate belongs to --task multiple-choice")
         others = self.questions or self.replies or self.judge or self.judge_log

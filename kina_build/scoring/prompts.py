@@ -28,6 +28,19 @@ DIRECT_INSTRUCTION = (
 )
 """Asks for the answer alone: no chain of thought."""
 
+SEVERAL_INSTRUCTION = (
+    "Read the question and choose all correct options: more than one may be. You may reason first. "
+    'The last line of your reply must be "Answer: X, Y" without the quotes, '
+    "where X and Y are the labels of your options, as many as are correct, out of: {labels}."
+)
+"""Stands before questions with several right answers; how many there are is not told."""
+
+SEVERAL_DIRECT_INSTRUCTION = (
+    "Read the question and choose all correct options: more than one may be. "
+    'Reply with the one line "Answer: X, Y" without the quotes and with nothing else, '
+    "where X and Y are the labels of your options, as many as are correct, out of: {labels}."
+)
+
 PAIR_QUESTION = "Subject: {subject}\nRelation: {relation}\nWhich objects does this relation hold with?"
 """Asked of a knowledge-base pair whose relation has no question of its own."""
 
@@ -37,19 +50,28 @@ PAIR_INSTRUCTION = (
 )
 
 
+def instruct(question: Question, *, direct: bool = False) -> str:
+    """Return the words that say how to answer: by one label, or by all that are right."""
+    if question.several:
+        instruction = SEVERAL_DIRECT_INSTRUCTION if direct else SEVERAL_INSTRUCTION
+    else:
+        instruction = DIRECT_INSTRUCTION if direct else INSTRUCTION
+    return instruction.format(labels=", ".join(question.labels))
+
+
 def build_prompt(
-    question: Question, order: Sequence[int] | None = None, instruction: str = INSTRUCTION
+    question: Question, order: Sequence[int] | None = None, instruction: str | None = None
 ) -> str:
     """Write the one user message of a call: instruction, passage, question, "A: text" lines.
 
     Args:
         question: what is asked.
         order: places of the options in the order shown; None keeps theirs.
-        instruction: with {labels}.
+        instruction: how to answer; None: in our words.
     """
     shown = [question.choices[place] for place in order or range(len(question.choices))]
     parts = [
-        instruction.format(labels=", ".join(question.labels)),
+        instruction or instruct(question),
         question.material.strip(),
         question.question.strip(),
         "\n".join(f"{label}: {text}" for label, text in zip(question.labels, shown, strict=True)),

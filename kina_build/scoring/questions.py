@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.items.model import Item
+from kina_build.items.model import Item, named_keys
 from kina_build.items.pool import read_pool
 from kina_build.items.questions import read_pool_or_import
 from kina_build.rows.jsonl import describe, iter_rows, read_records
@@ -31,7 +31,9 @@ class Question(BaseModel):
     choices: tuple[str, ...] = Field(min_length=2)
     """Option texts in order; their labels are A, B, ..., Z, 1, 2, ..."""
     answer: str
-    """Label of the right option; empty where the answers of a release's split are private."""
+    """Label of the right option, of several all of them ("BD"); empty where a split's answers are private."""
+    several: bool = False
+    """More than one option is right, and a reply has to name them all."""
     discipline: str = ""
     field: str = ""
     subfield: str = ""
@@ -40,6 +42,16 @@ class Question(BaseModel):
     def labels(self) -> tuple[str, ...]:
         """Return the labels of the options."""
         return labels(len(self.choices))
+
+    @property
+    def keyed(self) -> bool:
+        """Tell whether the answer names options: several where several are right, else one."""
+        return len(named_keys(self.answer, self.labels)) > 1 if self.several else self.answer in self.labels
+
+    @property
+    def ways(self) -> int:
+        """Return how many answers can be given: where several options are right, any set of them."""
+        return 2 ** len(self.choices) - 1 if self.several else len(self.choices)
 
 
 def from_item(item: Item, *, keyed: bool = True) -> Question:
@@ -53,7 +65,7 @@ def from_item(item: Item, *, keyed: bool = True) -> Question:
         InputError: the key names no option.
     """
     keys = [option.key for option in item.options]
-    if item.correct_answer not in keys and keyed:
+    if not item.right_keys and keyed:
         raise InputError(
             f"item {item.item_id!r}: the key {item.correct_answer!r} names none of its options",
             hint="`kina check` lists such items",
@@ -63,7 +75,8 @@ def from_item(item: Item, *, keyed: bool = True) -> Question:
         question=item.question,
         material=item.question_material or "",
         choices=tuple(option.answer for option in item.options),
-        answer=labels(len(keys))[keys.index(item.correct_answer)] if item.correct_answer in keys else "",
+        answer="".join(labels(len(keys))[keys.index(key)] for key in item.right_keys),
+        several=item.several,
         discipline=item.discipline,
         field=item.field,
         subfield=item.subfield,
@@ -199,7 +212,7 @@ def read_release(
         private = row["answer"] is None
         if private:
             question = question.model_copy(update={"answer": kept.get(question.item_id, "")})
-        if question.answer not in question.labels and not (private and not question.answer):
+        if not question.keyed and not (private and not question.answer):
             faults.append(RowFault(str(path), line, f"answer: {question.answer!r} names no choice"))
         questions.append(question)
     if faults:
@@ -222,5 +235,5 @@ def _by_id(questions: Iterable[Question]) -> list[Question]:
 
 
 def chance_level(questions: Sequence[Question]) -> float:
-    """Return the expected accuracy of blind guessing: the mean of 1 / number of options."""
-    return sum(1 / len(question.choices) for question in questions) / len(questions) if questions else 0.0
+    """Return the expected accuracy of blind guessing: the mean of 1 / number of answers that can be given."""
+    return sum(1 / question.ways for question in questions) / len(questions) if questions else 0.0

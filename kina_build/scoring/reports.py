@@ -119,7 +119,7 @@ def report_model(
         if questions
         else 0.0,
         pass_at_1=mean(float(row.letters[0] == row.answer) for row in scores),
-        pass_at_k=mean(float(row.score > 0) for row in scores),
+        pass_at_k=mean(float(row.answer in row.letters) for row in scores),
         majority=mean(float(majority_letter(row.letters) == row.answer) for row in scores),
         sd=sample_deviation(scores),
         unread_right=mean(

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kina_build.errors import RowErrors, RowFault, UsageError
 from kina_build.items.answers import NONE, AnswerMatrix, build_matrix, gather_letters, spread_strings
-from kina_build.items.model import Item
+from kina_build.items.model import Item, named_keys
 from kina_build.rows.jsonl import describe, iter_rows
 from kina_build.scoring.lettering import (
     Forms,
@@ -19,6 +19,7 @@ from kina_build.scoring.lettering import (
     find_forms,
     refuse_foreign,
     refuse_unproven,
+    relabel,
     translate,
 )
 from kina_build.scoring.multiple_choice import read_own
@@ -105,8 +106,11 @@ def _own_key(
     if isinstance(one.answer, Response):
         label, _ = read_own(one.answer, question, lettering.asked)
     else:
-        label = translate(one.answer, lettering.asked.get(one.asked, question), question)
-    return keys[question.item_id][question.labels.index(label)] if label in question.labels else label
+        form = lettering.asked.get(one.asked, question)
+        chosen = "".join(named_keys(one.answer or "", form.labels)) if form.several else ""
+        label = translate(chosen or one.answer, form, question)
+    own = keys[question.item_id]
+    return label if label is None else relabel(label, question, own) or label
 
 
 def _read(paths: Sequence[Path], stated: Mapping[str, Question] | None) -> list[_Cast]:
@@ -147,6 +151,12 @@ def _spread(rows: Sequence[Mapping[str, Any]], stated: Mapping[str, Question] | 
         raise UsageError(
             "strings of letters do not say which items and options they mean",
             hint="name the file whose items and options stand in their order: --letters-of POOL",
+        )
+    several = sum(question.several for question in stated.values())
+    if several:
+        raise UsageError(
+            f"{several} items have several right answers, and a string holds one letter an item",
+            hint="give rows {model, item_id, letter}, as {letter: 'BD'}, or the replies",
         )
     given = spread_strings(rows, list(stated.values()))
     return [

@@ -14,7 +14,14 @@ from kina_build.chat import ChatReply
 from kina_build.errors import InputError
 from kina_build.rows.jsonl import read_records
 from kina_build.scoring.prompts import build_pair_prompt
-from kina_build.scoring.triples.completion import Pair, RelationPrompt, plan_pair_calls, read_objects
+from kina_build.scoring.triples.completion import (
+    Pair,
+    RelationPrompt,
+    choose_shots,
+    draw_shots,
+    plan_pair_calls,
+    read_objects,
+)
 from kina_build.scoring.triples.linking import NamedRow
 from tests import servers
 from tests.servers import Served, said, scripted
@@ -80,6 +87,40 @@ def test_names_of_a_reply(text: str, names: list[str] | None) -> None:
 @pytest.mark.parametrize("status", ["truncated", "refused", "empty", "reasoning_only"])
 def test_what_was_not_said_to_its_end_is_not_read(status: Any) -> None:
     assert read_objects(ChatReply(key="k", status=status, text='["Peru", "Chi')) is None
+
+
+def rows_of(*told: tuple[str, list[str]]) -> list[NamedRow]:
+    relation = "CountryBordersCountry"
+    return [
+        NamedRow.model_validate({"SubjectEntity": name, "Relation": relation, "ObjectEntities": names})
+        for name, names in told
+    ]
+
+
+EXAMPLES = rows_of(*((f"s{n}", ["x"] if n % 2 else [""]) for n in range(20)), ("Peru", ["Chile"]))
+ASKED = Pair.model_validate({"SubjectEntity": "Peru", "Relation": "CountryBordersCountry"})
+
+
+@pytest.mark.parametrize(("count", "none"), [(1, 0), (2, 1), (4, 2), (19, 10), (20, 10)])
+def test_examples_are_chosen_with_the_share_of_none_they_have(count: int, none: int) -> None:
+    shown = choose_shots(draw_shots(EXAMPLES, 7), ASKED, count)
+    assert (len(shown), sum(not any(row.names or []) for row in shown)) == (count, none)
+    assert "Peru" not in {row.subject for row in shown}
+
+
+def test_the_choice_depends_on_the_seed_and_not_on_the_order_of_the_file() -> None:
+    one, back = draw_shots(EXAMPLES, 7), draw_shots(EXAMPLES[::-1], 7)
+    assert choose_shots(one, ASKED, 4) == choose_shots(back, ASKED, 4)
+    assert choose_shots(one, ASKED, 4) != choose_shots(draw_shots(EXAMPLES, 8), ASKED, 4)
+    assert len(choose_shots(EXAMPLES, ASKED, None)) == 20
+    with pytest.raises(InputError, match="--shots wants 21"):
+        choose_shots(EXAMPLES, ASKED, 21)
+
+
+def test_rare_none_is_shown_once_and_nothing_else_is_all_there_is() -> None:
+    rare = rows_of(("a", [""]), *((f"s{n}", ["x"]) for n in range(9)))
+    assert sum(not any(row.names or []) for row in choose_shots(rare, ASKED, 3)) == 1
+    assert len(choose_shots(rows_of(("a", [""]), ("b", [""])), ASKED, 2)) == 2
 
 
 def write(path: Path, *records: dict[str, Any]) -> Path:

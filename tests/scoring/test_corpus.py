@@ -6,11 +6,17 @@ from collections.abc import Sequence
 
 from kina_build.scoring.lists import match_names, parse_names
 from kina_build.scoring.replies import Extraction, extract_letter
-from tests.scoring.replies import LetterCase, ListCase, load, load_lists
+from tests.scoring.replies import LetterCase, ListCase, load, load_fresh, load_lists
 
 
 def read_case(case: LetterCase) -> Extraction:
-    return extract_letter(case.reply, case.n_options, case.options, finish_reason=case.finish_reason)
+    return extract_letter(
+        case.reply,
+        case.n_options,
+        case.options,
+        finish_reason=case.finish_reason,
+        several=case.several,
+    )
 
 
 def list_is_right(case: ListCase) -> bool:
@@ -37,6 +43,12 @@ def test_letters_of_the_open_part() -> None:
 def test_no_letter_is_invented_in_a_refusal() -> None:
     refusals = [case for case in load("open") if case.status == "refused"]
     assert [case.id for case in refusals if read_case(case).letter is not None] == []
+
+
+def test_the_second_set() -> None:
+    letters, lists = load_fresh()
+    off = [case.id for case in letters if read_case(case).letter != case.letter]
+    assert (off, missed_lists(lists)) == (["f-not-question-12"], [])  # FRESH.md tells of the first score
 
 
 def test_lists_of_the_open_part() -> None:

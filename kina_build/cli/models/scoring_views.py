@@ -88,6 +88,7 @@ def show_models(report: dict[str, Any], console: Console) -> None:
     ]
     columns = ["model", "AVG@k", "Pass@1", "macro", "chance", "answered", "items", "k"]
     console.table("accuracy (mean over items; macro: mean over disciplines)", columns, rows)
+    _show_several(report, console)
     _show_samples(report["models"], console)
     if report.get("estimates"):
         table = [[e["model"], e["score"], e["estimate"], e["low"], e["high"]] for e in report["estimates"]]
@@ -143,6 +144,14 @@ def _show_samples(models: Sequence[Mapping[str, Any]], console: Console) -> None
             for m in several
         ]
         console.table("over samples", columns, rows)
+
+
+def _show_several(report: dict[str, Any], console: Console) -> None:
+    """Say how replies to questions with several right answers were marked."""
+    if several := report.get("several_right"):
+        console.line(
+            f"{several['questions']} questions have several right answers; credit: {several['credit']}"
+        )
 
 
 def _failures(statuses: Mapping[str, int]) -> dict[str, int]:

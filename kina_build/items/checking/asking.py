@@ -99,7 +99,7 @@ def check_asking(item: Item) -> Iterator[Fault]:
     lowered = item.question.lower()
     if any(map(lowered.__contains__, TOLD_WORDS)):
         yield from _told(item)
-    if any(map(lowered.__contains__, SEVERAL_WORDS)):
+    if not item.several and any(map(lowered.__contains__, SEVERAL_WORDS)):
         yield from _several(item)
     yield from _cut(item)
     yield from _bare(item)

@@ -21,6 +21,8 @@ class Sketch:
     """Texts, parted by "|"."""
     keys: str = "A"
     """Right option of each item: as many items as letters."""
+    also: str = ""
+    """More right options of each item."""
     labels: str = LETTERS
     """Keys of the options, in order."""
     alike: bool = True
@@ -49,7 +51,7 @@ class Sketch:
                 discipline=self.discipline,
                 question=self._question(n),
                 options=options[:-1] if n and self.fewer else options,
-                correct_answer=key,
+                correct_answer=key + self.also,
                 explanation=self.explanation,
                 question_source=self.source,
                 metadata={"parallel": "q"} if self.version else {},
@@ -71,6 +73,7 @@ class Sketch:
         if len(self.keys) > 1 or self.keys != usual.keys:
             wordings = "" if self.alike else ", questions differ"
             parts.append(f"{len(self.keys)} items, keys {self.keys[:8]}{wordings}")
+        parts += [f"options {self.keys[0]} and {self.also} keyed"] if self.also else []
         if self.labels != LETTERS:
             parts.append(f"options {self.labels}")
         parts += [f"explanation: {self.explanation}"] if self.explanation else []

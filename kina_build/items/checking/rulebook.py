@@ -42,6 +42,10 @@ BUILD: Mapping[str, Rule] = {
     "key_not_in_options": Rule(
         "the key names no option", "error", "error", Sketch(keys="F"), Sketch(keys="D")
     ),
+    "several_keys": Rule(
+        "more than one option is keyed", "error", None,
+        Sketch("Which are noble gases?", keys="B", also="C"), Sketch("Which are noble gases?", keys="B"),
+    ),
     "keyed_option_duplicated": Rule(
         "another option is the same answer as the keyed one", "error", "error",
         Sketch("Which share is a quarter?", "1/4|0.25|2/3"), Sketch("Which genes are these?", "GG|Gg|gg"),

@@ -51,7 +51,7 @@ def check_equal_options(item: Item) -> Iterator[Fault]:
     for group in equal_options(item):
         keys = list(group.keys)
         evidence = {"equal_positions": keys, "how": group.how}
-        rule = "keyed_option_duplicated" if item.correct_answer in keys else "duplicate_distractor"
+        rule = "keyed_option_duplicated" if set(item.right_keys) & set(keys) else "duplicate_distractor"
         if group.how == "expression":
             rule = "options_equal_in_value"
         yield Fault(rule, f"options.{keys[0]}", f"options {' and '.join(keys)} {SENSES[group.how]}", evidence)
@@ -69,7 +69,10 @@ def _check_quantities(item: Item) -> Iterator[Fault]:
 
 def _check_keys(item: Item) -> Iterator[Fault]:
     keys = [option.key for option in item.options]
-    if item.correct_answer not in keys:
+    if item.several:
+        message = f"{len(item.right_keys)} options are keyed: {', '.join(item.right_keys)}"
+        yield Fault("several_keys", "correct_answer", message, {"keys": list(item.right_keys)})
+    elif not item.right_keys:
         message = f"the key {item.correct_answer!r} names none of the {len(keys)} options"
         yield Fault(
             "key_not_in_options", "correct_answer", message, {"key": item.correct_answer, "options": keys}

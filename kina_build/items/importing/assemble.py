@@ -1,4 +1,4 @@
-"""Rows to items: question, options, one key; whatever else a row says goes to metadata."""
+"""Rows to items: question, options, key; whatever else a row says goes to metadata."""
 
 from __future__ import annotations
 
@@ -182,8 +182,7 @@ def _finish(
 ) -> Item:
     values, options = partial.row.values, partial.options
     letters = _letters_of(options)
-    key = key_of(partial, columns, forms)
-    at = LETTERS.index(key)
+    key = key_of(partial, columns, forms, several=reading.several)
     made: dict[str, Any] = _fields_of(values, columns)
     metadata = _metadata_of(file, values, columns)
     for name, value in reading.constants.items():
@@ -193,7 +192,7 @@ def _finish(
         else:
             made[target] = value
     made["question"] = partial.question
-    made["correct_answer"] = letters[at] if at < len(letters) else key
+    made["correct_answer"] = "".join(_own_letter(one, letters) for one in key)
     made["options"] = [_option(options, at, letter) for at, letter in enumerate(letters)]
     texts, material = list(options.texts), made.get("question_material")
     own = _own_id(partial.row, columns)
@@ -209,6 +208,12 @@ def _option(options: OptionTexts, at: int, letter: str) -> dict[str, str | None]
         "explanation": options.explanations[at] if options.explanations else None,
         "source": options.sources[at] if options.sources else None,
     }
+
+
+def _own_letter(place: str, letters: Sequence[str]) -> str:
+    """Return the letter of the option at a place; a place that no option has stays as it is."""
+    at = LETTERS.index(place)
+    return letters[at] if at < len(letters) else place
 
 
 def _letters_of(options: OptionTexts) -> list[str]:

@@ -60,6 +60,8 @@ class Layout:
     prefix_ids: bool = False
     """Put the file's name before each of its own ids, so that files may number alike."""
     key_form: KeyWord = "auto"
+    several_keys: bool = False
+    """Take items with several right answers; else such rows are refused."""
     parallel: bool = False
     """The files hold the same items in several languages: by their own ids, else row by row."""
 
@@ -161,7 +163,11 @@ def _read_text(decoded: Decoded, name: str, suffix: str, kind: Format, source: L
         return _read_json_like(decoded, name, kind)
     if kind in ("json", "jsonl"):
         return read_jsonl(decoded, name)
-    quiz = read_quiz(decoded, name, suffix) if kind in ("auto", "quiz") and not source.delimiter else None
+    quiz = (
+        read_quiz(decoded, name, suffix, several=source.several_keys)
+        if kind in ("auto", "quiz") and not source.delimiter
+        else None
+    )
     if quiz is not None:
         return quiz
     if kind == "quiz":
@@ -184,7 +190,7 @@ def _reading(source: Layout, stem: str) -> Reading:
     constants = dict(source.constants)
     if source.name_as:
         constants[source.name_as] = stem.removeprefix(source.cut_prefix)
-    return Reading(source.columns, constants, key_form(source.key_form))
+    return Reading(source.columns, constants, key_form(source.key_form), source.several_keys)
 
 
 def _check_constants(names: Sequence[str]) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from kina_build.errors import InputError
 from kina_build.items.importing.columns import Columns
-from kina_build.items.importing.keys import Form, KeyCell, KeyForm, decide_form, is_blank, read_key
+from kina_build.items.importing.keys import Form, KeyCell, KeyForm, decide_form, is_blank, read_cell, read_key
 from kina_build.items.importing.optioncells import OptionTexts
 from kina_build.items.importing.rawfile import RawRow, RowRefused, look_up
 from kina_build.items.text import fold_stem
@@ -24,6 +25,8 @@ class Reading:
     """Item field (or metadata.NAME) to a value that every row takes."""
     key_form: KeyForm | None = None
     """How keys are written; None decides it from the file."""
+    several: bool = False
+    """Items may have several right answers; else such rows are refused."""
 
 
 NOTHING_TOLD = Reading()
@@ -44,7 +47,7 @@ def form_of(
     """Decide how one key column is read, asking the other key columns where it says too little itself."""
     if reading.key_form:
         return reading.key_form
-    cells = {id(p): KeyCell(look_up(p.row.values, column), p.options) for p in partials}
+    cells = {id(p): read_cell(look_up(p.row.values, column), p.options) for p in partials}
     given = [cell for cell in cells.values() if not is_blank(cell.value)]
     form = decide_form(given, column) if given else KeyForm("label")
     if form.form != "index" or form.base is not None:
@@ -63,25 +66,28 @@ def _agreements(partials: Sequence[Partial], column: str, others: Sequence[str],
     for partial in partials:
         values = partial.row.values
         try:
-            mine = read_key(KeyCell(look_up(values, column), partial.options), KeyForm("index", base))
-            theirs = [
-                read_key(KeyCell(look_up(values, o), partial.options), KeyForm("label")) for o in others
-            ]
+            mine = _read(values, column, partial, KeyForm("index", base), several=True)
+            theirs = [_read(values, o, partial, KeyForm("label"), several=True) for o in others]
         except RowRefused:
             continue
         count += all(mine == one for one in theirs)
     return count
 
 
-def key_of(partial: Partial, columns: Columns, forms: Mapping[str, KeyForm]) -> str:
-    """Read all keys a row gives; they must agree, and one is enough."""
+def _read(values: Mapping[str, Any], column: str, partial: Partial, form: KeyForm, *, several: bool) -> str:
+    return read_key(read_cell(look_up(values, column), partial.options), form, several=several)
+
+
+def key_of(partial: Partial, columns: Columns, forms: Mapping[str, KeyForm], *, several: bool = False) -> str:
+    """Read all keys a row gives; they must agree, and one is enough. Several right options are "BD"."""
     if partial.options.marks:
-        return read_key(KeyCell(list(partial.options.marks), partial.options), KeyForm("label"))
+        marks = KeyCell(list(partial.options.marks), partial.options)
+        return read_key(marks, KeyForm("label"), several=several)
     found: dict[str, str] = {}
     for column in columns.keys:
         value = look_up(partial.row.values, column)
         if not is_blank(value):
-            found[column] = read_key(KeyCell(value, partial.options), forms[column])
+            found[column] = _read(partial.row.values, column, partial, forms[column], several=several)
     candidates = sorted(set(found.values()))
     if len(candidates) > 1:
         told = ", ".join(f"{column} says {key}" for column, key in found.items())

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kina_build.items.importing.optioncells import OptionTexts, shorten
+from kina_build.items.importing.optioncells import OptionTexts, parse_literal, shorten
 from kina_build.items.importing.rawfile import RowRefused
 from kina_build.items.model import LETTERS
 from kina_build.items.text import fold_option, fold_stem
@@ -19,7 +19,14 @@ from kina_build.items.text import fold_option, fold_stem
 Form = Literal["label", "index", "text"]
 
 BRACKETED = re.compile(r"[(（\[]?\s*([A-Za-z])\s*[)）\].．、:：]*")
-JOINED = re.compile(r"[A-Z]{2,10}|(?i:[A-Z](?:\s*[,;、/&\s]\s*(?:and\s+)?[A-Z]){1,9})")
+JOINED = re.compile(r"[A-Z]{2,10}|(?i:[A-Z](?:\s*[,;、/&|+\s]\s*(?:and\s+)?[A-Z]){1,9})")
+"""Several letters: "AD", "a, d", "A|D", "B and C"; not "Ad"."""
+NUMBERS = re.compile(r"\d{1,2}(?:\.0)?(?:\s*[,;、/&|+]\s*\d{1,2}(?:\.0)?){1,25}")
+"""Several indices in one cell: "1,3", "0 | 2"; not "12"."""
+APART = re.compile(r"\s*[,;、/&|+]\s*")
+COMMA = re.compile(r"\s*,\s*")
+TEXTS_APART = re.compile(r"\s*[;|\n]\s*")
+"""What parts the texts of several right options in one cell: "Iron; Copper"."""
 LETTER_AND_TEXT = re.compile(r"[(（\[]?\s*(?P<letter>[A-Za-z])\s*[)）\].．、:：]\s*(?P<text>\S.*)", re.DOTALL)
 WHOLE = re.compile(r"[+-]?\d+(?:\.0)?")
 FOOTER = ".。!！ \t\n"
@@ -43,6 +50,30 @@ class KeyForm:
     """What the first option's index is; None where the form is no index, or nothing decides it."""
 
 
+def read_cell(value: Any, options: OptionTexts) -> KeyCell:
+    """Take a key as it stands, or as a list where one cell holds several: "1,3", "Iron; Copper".
+
+    So does a list in JSON or Python, written as text.
+    A cell that is an option's label or text as a whole is never cut.
+    """
+    text = value.strip() if isinstance(value, str) else ""
+    if not text or text in options.labels or _exact(text, options):
+        return KeyCell(value, options)
+    if text.startswith("[") and text.endswith("]"):
+        try:
+            listed = parse_literal(text)
+        except RowRefused:
+            return KeyCell(value, options)
+        return KeyCell(listed if isinstance(listed, list) and listed else value, options)
+    parts: list[str] = APART.split(text) if NUMBERS.fullmatch(text) else []
+    for sign in () if parts else (TEXTS_APART, COMMA):
+        pieces = sign.split(text)
+        if len(pieces) > 1 and all(len(one) > 1 and _exact(one, options) for one in pieces):
+            parts = pieces
+            break
+    return KeyCell(parts or value, options)
+
+
 def decide_form(cells: Sequence[KeyCell], column: str) -> KeyForm:
     """Decide how a column of keys is to be read.
 
@@ -58,26 +89,33 @@ def decide_form(cells: Sequence[KeyCell], column: str) -> KeyForm:
     if named.endswith(("index", "_idx")) or named == "cop":
         return KeyForm("index", _decide_base(cells))
     single = [cell for cell in cells if not isinstance(cell.value, list)]
+    places = [
+        cell for cell in cells if not (isinstance(cell.value, list) and _is_marks(cell.value, cell.options))
+    ]
+    if not single and places and all(_is_whole(one) for cell in places for one in cell.value):
+        return KeyForm("index", _decide_base(cells))
     if single and all(_is_whole(cell.value) for cell in single):
-        return _decide_numbers(single)
+        return _decide_numbers(single, cells)
     return KeyForm("label" if _are_labels(cells) else "text")
 
 
-def read_key(cell: KeyCell, form: KeyForm) -> str:
-    """Turn one key into an option's letter.
+def read_key(cell: KeyCell, form: KeyForm, *, several: bool = False) -> str:
+    """Turn one key into an option's letter, or the keys of several right options into "BD".
 
     Raises:
         RowRefused: multiple_keys, no_key, answer_text_not_exact, answer_not_in_options,
             key_ambiguous or index_not_a_letter.
     """
-    keys = _read_all(cell, form)
-    if len(keys) > 1:
+    keys = sorted(set(_read_all(cell, form)), key=LETTERS.index)
+    if len(keys) > 1 and not several:
         raise RowRefused(
-            "multiple_keys", f"{len(keys)} keys where one is expected: {', '.join(keys)}", keys=keys
+            "multiple_keys",
+            f"{len(keys)} keys where one is expected: {', '.join(keys)}; --several-keys takes all of them",
+            keys=keys,
         )
     if not keys:
         raise RowRefused("no_key", "no right answer is marked")
-    return keys[0]
+    return "".join(keys)
 
 
 def is_blank(value: Any) -> bool:
@@ -171,15 +209,20 @@ def _are_labels(cells: Sequence[KeyCell]) -> bool:
     return labels == len(cells) or labels >= sum(_exact(c.value, c.options) is not None for c in cells)
 
 
-def _decide_numbers(cells: Sequence[KeyCell]) -> KeyForm:
-    """Decide whether whole numbers are the source's labels, option texts or indices."""
+def _decide_numbers(cells: Sequence[KeyCell], every: Sequence[KeyCell]) -> KeyForm:
+    """Decide whether whole numbers are the source's labels, option texts or indices.
+
+    Args:
+        cells: those that hold one number.
+        every: those that hold several too: they may tell the base.
+    """
     if all(str(cell.value).strip() in cell.options.labels for cell in cells):
         return KeyForm("label")
     if all(_exact(cell.value, cell.options) for cell in cells) and not all(
         0 <= _whole(cell.value) <= len(cell.options.texts) for cell in cells
     ):
         return KeyForm("text")
-    return KeyForm("index", _decide_base(cells))
+    return KeyForm("index", _decide_base(every))
 
 
 def _decide_base(cells: Sequence[KeyCell]) -> int | None:
@@ -187,6 +230,7 @@ def _decide_base(cells: Sequence[KeyCell]) -> int | None:
     numbers = [
         (_whole(one), len(cell.options.texts))
         for cell in cells
+        if not (isinstance(cell.value, list) and _is_marks(cell.value, cell.options))
         for one in (cell.value if isinstance(cell.value, list) else [cell.value])
         if _is_whole(one)
     ]

@@ -140,7 +140,7 @@ def _with_labels(found: OptionTexts, labels: Sequence[Any]) -> OptionTexts:
 def _from_string(text: str) -> OptionTexts:
     stripped = text.strip()
     if stripped[:1] in ("[", "{"):
-        return _read(_parse_literal(stripped))
+        return _read(parse_literal(stripped))
     block = split_block(stripped) or split_bullets(stripped)
     if not block:
         raise RowRefused("options_unparsed", f"options are one string that is no list: {shorten(stripped)}")
@@ -155,7 +155,7 @@ def _cut_commas(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _parse_literal(text: str) -> Any:
+def parse_literal(text: str) -> Any:
     """Parse a JSON or Python list without running anything."""
     try:
         return parse_json(text)
@@ -212,7 +212,7 @@ def _optional(value: Any) -> str | None:
 
 def _as_list(value: Any) -> Sequence[Any]:
     if isinstance(value, str):
-        value = _parse_literal(value.strip())
+        value = parse_literal(value.strip())
     if isinstance(value, list):
         return value
     raise RowRefused("options_unparsed", "the options' labels are no list")

@@ -1,4 +1,4 @@
-"""Teachers' quiz files: Aiken and GIFT texts, Moodle XML; multiple choice with one right answer."""
+"""Teachers' quiz files: Aiken and GIFT texts, Moodle XML; multiple choice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kina_build.items.importing.rawfile import Decoded, RawFile, RawRow, Reject,
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-AIKEN_ANSWER = re.compile(r"(?m)^ANSWER:[ \t]*([A-Z])[ \t]*$")
+AIKEN_ANSWER = re.compile(r"(?m)^ANSWER:[ \t]*([A-Z](?:[ \t]*,[ \t]*[A-Z])*)[ \t]*$")
 AIKEN_OPTION = re.compile(r"([A-Z])[.)][ \t]+(.+)")
 TRIVIA = re.compile(r"(?m)^#Q[ \t].*\n(?:.*\n){0,8}?\^[ \t]")
 """Trivia in plain text: "#Q question", "^ answer", "A option"."""
@@ -32,21 +32,29 @@ PLAIN_TAGS = re.compile(r"</?(?:p|div|span|b|i|u|strong|em|font|body|html)\b[^>]
 BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 WHOLE = 100.0
 """Per cent that the right answer is worth."""
+ROUNDED = 1.0
+"""Per cent that the worths of several right answers may miss the whole by: 3 x 33.333."""
 
 
-def read_quiz(decoded: Decoded, name: str, suffix: str) -> RawFile | None:
+def read_quiz(decoded: Decoded, name: str, suffix: str, *, several: bool = False) -> RawFile | None:
     """Read a quiz text by what it looks like; None where it looks like none.
+
+    Args:
+        decoded: its text.
+        name: of the file, for messages.
+        suffix: of the file.
+        several: take questions whose right answers are to be chosen together.
 
     Raises:
         InputError: XML that is no Moodle quiz, or a form of text that is known and not read.
     """
     text = decoded.text
     if text.lstrip().startswith("<"):
-        return _collect(name, "moodle", decoded, _moodle(text, name))
+        return _collect(name, "moodle", decoded, _moodle(text, name, several=several))
     if AIKEN_ANSWER.search(text) and AIKEN_OPTION.search(text):
         return _collect(name, "aiken", decoded, _aiken(text))
     if suffix == ".gift" or (suffix == ".txt" and GIFT_LOOKS.search(text)):
-        return _collect(name, "gift", decoded, _gift(text))
+        return _collect(name, "gift", decoded, _gift(text, several=several))
     if TRIVIA.search(text):
         raise InputError(
             f"{name}: trivia in plain text (#Q question, ^ answer): this form is not read",
@@ -93,14 +101,14 @@ def _aiken(text: str) -> Read:
                 line,
                 RowRefused("aiken_malformed", "no question, options A. B. ... and a last line ANSWER: X"),
             )
-        elif answer[1] not in letters:
+        elif not set(right := re.findall("[A-Z]", answer[1])) <= set(letters):
             yield line, RowRefused("answer_not_in_options", f"ANSWER: {answer[1]} names no option")
         else:
-            marked = [{"text": found[2], "is_correct": found[1] == answer[1]} for found in options]
+            marked = [{"text": found[2], "is_correct": found[1] in right} for found in options]
             yield line, {"question": "\n".join(lines[:first]), "options": marked}
 
 
-def _gift(text: str) -> Read:
+def _gift(text: str, *, several: bool) -> Read:
     category = ""
     without = re.sub(r"(?m)^[ \t]*//.*$", "", text)
     for line, whole in _blocks(without):
@@ -111,12 +119,12 @@ def _gift(text: str) -> Read:
         if not block:
             continue
         try:
-            yield line, _gift_question(block) | ({"category": category} if category else {})
+            yield line, _gift_question(block, several=several) | ({"category": category} if category else {})
         except RowRefused as fault:
             yield line, fault
 
 
-def _gift_question(block: str) -> dict[str, Any]:
+def _gift_question(block: str, *, several: bool) -> dict[str, Any]:
     block = GIFT_TITLE.sub("", block, count=1) if GIFT_TITLE.match(block) else block
     block = re.sub(r"^\s*\[(?:html|moodle|plain|markdown)\]", "", block)
     found = list(GIFT_ANSWERS.finditer(block))
@@ -132,7 +140,7 @@ def _gift_question(block: str) -> dict[str, Any]:
         raise RowRefused("not_multiple_choice", "no wrong answers (~): a question with a free answer")
     return {
         "question": stem,
-        "options": one_right([_gift_option(piece) for piece in GIFT_PIECE.finditer(body)]),
+        "options": mark_right([_gift_option(piece) for piece in GIFT_PIECE.finditer(body)], several=several),
     }
 
 
@@ -153,25 +161,31 @@ def _gift_text(text: str) -> str:
     return ESCAPED.sub(r"\1", text.replace("\\n", "\n")).strip()
 
 
-def one_right(options: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def mark_right(options: list[dict[str, Any]], *, several: bool) -> list[dict[str, Any]]:
     """Turn what options are worth into marks.
 
+    Options that are worth the whole only together are all right; of several that are each worth
+    something alone, any one would do, and such a question has no key.
+
     Raises:
-        RowRefused: no option, or several, are worth something.
+        RowRefused: no option is right, or several where one is expected.
     """
     worth = [option.pop("worth") for option in options]
-    if sum(one > 0 for one in worth) > 1:
-        raise RowRefused("multiple_keys", f"{sum(one > 0 for one in worth)} answers are worth something")
-    if max(worth, default=0) < WHOLE:
+    gains = [one for one in worth if one > 0]
+    together = len(gains) > 1 and max(gains) < WHOLE and abs(sum(gains) - WHOLE) <= ROUNDED
+    if len(gains) > 1 and not (several and together):
+        cure = "; --several-keys takes all of them" if together else ", each by itself"
+        raise RowRefused("multiple_keys", f"{len(gains)} answers are worth something{cure}")
+    if not together and max(worth, default=0) < WHOLE:
         raise RowRefused("no_key", "no answer is worth all of the marks")
-    return [option | {"is_correct": one == WHOLE} for option, one in zip(options, worth, strict=True)]
+    return [option | {"is_correct": one > 0} for option, one in zip(options, worth, strict=True)]
 
 
 def _truth(right: bool) -> list[dict[str, Any]]:
     return [{"text": str(one), "is_correct": one is right} for one in (True, False)]
 
 
-def _moodle(text: str, name: str) -> Read:
+def _moodle(text: str, name: str, *, several: bool) -> Read:
     from defusedxml import DefusedXmlException
     from defusedxml.ElementTree import ParseError, fromstring
 
@@ -192,18 +206,23 @@ def _moodle(text: str, name: str) -> Read:
             category = _moodle_text(question.find("category")) or category
             continue
         try:
-            yield line, _moodle_question(question) | ({"category": category} if category else {})
+            yield (
+                line,
+                _moodle_question(question, several=several) | ({"category": category} if category else {}),
+            )
         except RowRefused as fault:
             yield line, fault
 
 
-def _moodle_question(question: Element) -> dict[str, Any]:
+def _moodle_question(question: Element, *, several: bool) -> dict[str, Any]:
     kind = question.get("type") or ""
     stem = _moodle_text(question.find("questiontext"))
     if kind not in ("multichoice", "truefalse"):
         raise RowRefused("not_multiple_choice", f"a question of type {kind!r}")
-    if question.findtext("single", "true").strip() in ("false", "0"):
-        raise RowRefused("multiple_keys", "several answers may be chosen (single: false)")
+    single = question.findtext("single", "true").strip() not in ("false", "0")
+    if not single and not several:
+        message = "several answers may be chosen (single: false); --several-keys takes such questions"
+        raise RowRefused("multiple_keys", message)
     options = [
         {
             "text": _moodle_text(answer),
@@ -212,7 +231,7 @@ def _moodle_question(question: Element) -> dict[str, Any]:
         }
         for answer in question.findall("answer")
     ]
-    made: dict[str, Any] = {"question": stem, "options": one_right(options)}
+    made: dict[str, Any] = {"question": stem, "options": mark_right(options, several=not single)}
     explanation = _moodle_text(question.find("generalfeedback"))
     return made | ({"explanation": explanation} if explanation else {})
 

@@ -110,7 +110,7 @@ def change_item(item: Item, new: Mapping[str, str | None]) -> Item:
                 raise RowRefused("patch_unsound", f"option {option.key} would be left without a text")
             options[option.key] = options[option.key].model_copy(update={part: text})
     changed = item.model_copy(update={**fields, "options": tuple(options.values())})
-    if "correct_answer" in new and changed.correct_answer not in options:
+    if "correct_answer" in new and not changed.right_keys:
         raise RowRefused("patch_unsound", f"the new key {changed.correct_answer!r} names no option")
     return changed
 
@@ -147,7 +147,7 @@ def check_step(before: Item, after: Item, changes: Sequence[Change]) -> None:
     if before.correct_text == after.correct_text:
         return
     named = {change.field for change in changes}
-    for key in (None, before.correct_answer, after.correct_answer):
+    for key in (None, *sorted({*before.right_keys} ^ {*after.right_keys})):
         field = "explanation" if key is None else f"options.{key}.explanation"
         if key is not None and key not in {option.key for option in before.options}:
             continue

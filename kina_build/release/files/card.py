@@ -226,6 +226,7 @@ def harness_files(record: ReleaseRecord) -> dict[str, str]:
         "shots": DEV if scored == TEST and _open(record, DEV) else None,
         "instruction": INSTRUCTION,
         "pattern": ANSWER_PATTERN,
+        "refusal": _refusal(record),
     }
     name = record.name
     return {
@@ -235,6 +236,14 @@ def harness_files(record: ReleaseRecord) -> dict[str, str]:
         f"harness/inspect_ai/{name}.py": render("inspect_ai.py", **values),
         f"harness/lighteval/{name}.py": render("lighteval.py", **values),
     }
+
+
+def _refusal(record: ReleaseRecord) -> str:
+    """Say why harnesses, which mark one letter a reply, cannot run a release; empty where they can."""
+    several = sum(len(one.item_ids) for one in record.exemptions if one.rule == "several_keys")
+    if not several:
+        return ""
+    return f"{several} items have several right answers: ask and mark them with kina run and kina score"
 
 
 def scored_split(record: ReleaseRecord) -> str | None:

@@ -65,7 +65,7 @@ MEDIA_TYPES = {
 ARRAYS = frozenset({"choices", "option_explanations"})
 ANSWERS = frozenset({"answer", "answer_index"})
 """Columns that are null throughout where answers are private."""
-INTEGERS = frozenset({"answer_index"})
+DATA_TYPES = {"answer_index": "sc:Integer", "several": "sc:Boolean"}
 
 
 def describe_release(
@@ -173,7 +173,7 @@ def _field(split: str, column: str) -> dict[str, Any]:
         "@type": "cr:Field",
         "@id": f"{split}/{column}",
         "name": f"{split}/{column}",
-        "dataType": "sc:Integer" if column in INTEGERS else "sc:Text",
+        "dataType": DATA_TYPES.get(column, "sc:Text"),
         "source": {"fileObject": {"@id": rows_file(split)}, "extract": {"column": column}},
     }
     return field | ({"isArray": True, "arrayShape": "-1"} if column in ARRAYS else {})

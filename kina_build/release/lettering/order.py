@@ -82,7 +82,8 @@ def assign_letters(item: Item, order: Sequence[int], kept: str = "") -> Letterin
     renamed = {item.options[old].key: LETTERS[new] for new, old in enumerate(order)}
     changed = {
         "options": [_letter(item.options[old], LETTERS[new], renamed) for new, old in enumerate(order)],
-        "correct_answer": renamed.get(item.correct_answer, item.correct_answer),
+        "correct_answer": "".join(sorted(renamed.get(key, key) for key in item.right_keys))
+        or item.correct_answer,
         "explanation": item.explanation and rename(item.explanation, renamed),
     }
     # checked as a whole: that takes a fraction of what ten copies of options take

@@ -217,7 +217,10 @@ def _names_letters(explanation: str, item: Item, own: frozenset[str]) -> bool:
     if doubtful & keys or NATIVE.search(left) or _has_article(explanation):
         return True
     return any(
-        _may_name(found, left, item.correct_answer, own) for found in LONE.finditer(left) if found[0] in keys
+        _may_name(found, left, key, own)
+        for found in LONE.finditer(left)
+        if found[0] in keys
+        for key in item.right_keys or (item.correct_answer,)
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kina_build.config import ItemRules
-from kina_build.items.model import LETTERS
+from kina_build.items.model import LETTERS, named_keys
 from kina_build.release.build import count_split
 from kina_build.release.files.write import read_parquet
 from kina_build.release.plan import Past
@@ -108,6 +108,9 @@ def _answer_fits(row: Row, private: bool) -> bool:
     if private:
         return row.answer is None and row.answer_index is None and not row.explanation
     index = row.answer_index
+    if row.several:
+        right = named_keys(row.answer or "", LETTERS[: len(row.choices)])
+        return index is None and len(right) > 1 and "".join(right) == row.answer
     return index is not None and 0 <= index < len(row.choices) and row.answer == LETTERS[index]
 
 

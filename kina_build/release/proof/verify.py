@@ -203,7 +203,7 @@ def check_gates(subject: Subject) -> Iterator[Fault]:
     splits: dict[str, list[Item]] = {}
     for split, rows in subject.past.rows.items():
         full = [keyed.get(row.id, row) for row in rows]
-        splits[split] = [to_item(row) for row in full if row.answer_index is not None]
+        splits[split] = [to_item(row) for row in full if row.answer is not None]
     forbidden = {one.item_id: one.reason for one in record.withheld} | record.taken_down
     passed = {one.rule: set(one.item_ids) for one in record.exemptions}
     processes = count_processes(sum(map(len, splits.values())), subject.rules)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kina_build.scoring.replies.labels import LATIN, NATIVE
+
 _NUMBER_MARK = r"\(?#?\d{1,4}\s?[.)．）:、。](?!\d)|\d{1,3}\s?[-–—](?=\s)|[①-⑳❶-❿➀-➉⓵-⓾]|\d\ufe0f?\u20e3"
 _SIGN_MARK = r"[-*–—+](?=\s)|[•‣▪●○◦·・➤►▶→✓✔✅☑■□◆◇⁃∙★☆➢\U0001f536-\U0001f53b\U0001f7e0-\U0001f7eb]\ufe0f?"
 _LETTER_MARK = r"\(?(?:[ivxIVX]{1,5}|[A-Za-zа-яА-Яα-ωア-コ가-하])[.)）](?=\s)|\((?:[ivx]{1,5}|[a-z])\)"
@@ -34,6 +36,8 @@ _REMARK = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r".*[.!?。！？]\s*")
+LEAST_COUNTED = 3
+"""Lines in the order of letters that are an enumeration."""
 WORDS_OF_A_REMARK = 4
 """Words from which a line that ends like a sentence is one."""
 
@@ -54,7 +58,7 @@ def find_blocks(text: str) -> Block:
     if table is not None:
         return Block("table", tuple(table))
     enumerated = len(lines) == 1 and len(INLINE_MARKS.findall(lines[0])) > 1
-    marked = None if enumerated else _marked(lines)
+    marked = None if enumerated else _in_native_order(lines) or _marked(lines)
     if marked is not None:
         return Block("marked", tuple(marked))
     return Block("lines", tuple(_without_remarks(lines)))
@@ -68,8 +72,16 @@ def _table(lines: Sequence[str]) -> list[str] | None:
         return name_column([[cell.strip() for cell in row.strip().strip("|").split("|")] for row in body])
     tabbed = [line.split("\t") for line in lines if "\t" in line.strip()]
     if len(tabbed) >= 2 and len(tabbed) == len(lines):
+        tabbed = tabbed[1:] if _is_header(tabbed) else tabbed
         return name_column([[cell.strip() for cell in row if cell.strip()] for row in tabbed])
     return None
+
+
+def _is_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether a first row names columns: it holds no figures, and a column below it holds only them."""
+    width = min(map(len, rows))
+    figures = [all(re.search(r"\d", row[column]) for row in rows[1:]) for column in range(width)]
+    return len(rows) > 2 and any(figures) and not any(re.search(r"\d", cell) for cell in rows[0])
 
 
 def name_column(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -97,6 +109,14 @@ def _marked(lines: Sequence[str]) -> list[str] | None:
         if not deeper and not match["rest"].rstrip("* ").endswith((":", "：")):
             entries.append(match["rest"])
     return entries
+
+
+def _in_native_order(lines: Sequence[str]) -> list[str] | None:
+    """Return lines that letters of one script count, without a sign behind them: "ア 水星", "イ 金星"."""
+    firsts = [line.strip()[:1] for line in lines]
+    counted = len(lines) >= LEAST_COUNTED and all(line.strip()[1:2].isspace() for line in lines)
+    order = next((one for one in (LATIN, *NATIVE) if counted and one.startswith("".join(firsts))), None)
+    return None if order is None else [line.strip()[1:].strip() for line in lines]
 
 
 def _is_plain(match: re.Match[str]) -> bool:

@@ -48,7 +48,7 @@ def _explained(entry: str, whole: str) -> Iterator[tuple[str, str]]:
     head = _DASHED.split(whole, maxsplit=1)[0]
     if head != whole:
         yield "before gloss", bare(head)
-    for text in dict.fromkeys((whole, head.strip())):
+    for text in dict.fromkeys((whole, head.strip(), whole.partition(",")[0].strip())):
         bracket = _BRACKET.match(text)
         if bracket:
             yield "before bracket", bare(bracket["name"])

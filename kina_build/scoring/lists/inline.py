@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator, Sequence
 
 from kina_build.scoring.lists.blocks import INLINE_MARKS, is_remark
@@ -30,6 +31,13 @@ _COUNT = re.compile(r"\s*[(（]\s*(?:\d+|all|in total)\b[^()（）]{0,30}[)）]\
 _ET_CETERA = re.compile(
     r"\W*(?:etc|and so on|and others|and more|usw|и т\.\s?д|等等?|など|others)?\W*", re.IGNORECASE
 )
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_LETTERS = re.compile(r"(?:(?<=\s)|^)(?P<mark>[A-Za-z])[.)]\s+")
+_ORDINALS = re.compile(
+    rf"(?:(?<=[.;,]\s)|^)(?:and )?(?P<mark>{'|'.join(ORDINALS)})(?:ly)?[,:]?\s+", re.IGNORECASE
+)
+LEAST_MARKS = 3
+"""Marks in order that make an enumeration: two may be initials."""
 TAIL = 100
 """Characters in which an ending is looked for: over a whole reply, runs of blanks would cost their square."""
 
@@ -54,6 +62,7 @@ def split_inline(text: str, language: str, known: Known) -> list[str] | None:
     numbered = _enumerated(text)
     if numbered is not None:
         parts = [ends(language).sub("", piece.strip()) for piece in numbered]
+        parts = [piece[:-1] if known(bare(piece[:-1])) else piece for piece in parts]
         return [_trimmed(piece, language, known) for piece in parts if piece.strip(" ,;，；、")]
     text, led = _without_lead(_without_remarks(text), known)
     pieces = [_trimmed(piece, language, known) for piece in _pieces(text, language, known)]
@@ -68,9 +77,25 @@ def _enumerated(text: str) -> list[str] | None:
     """Cut "1. Gauss 2. Euler" at its marks."""
     marks = list(INLINE_MARKS.finditer(text))
     if len(marks) < 2:
+        marks = _in_order(text)
+    if len(marks) < 2:
         return None
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     return [text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
+
+
+def _in_order(text: str) -> list[re.Match[str]]:
+    """Return marks that count from the first, at the start: "A. x B. y C. z", "First, x. Second, y"."""
+    for pattern, order in ((_LETTERS, string.ascii_lowercase), (_ORDINALS, ORDINALS)):
+        if not pattern.match(text):
+            continue
+        marks: list[re.Match[str]] = []
+        for mark in pattern.finditer(text):
+            if len(marks) < len(order) and mark["mark"].lower() == order[len(marks)]:
+                marks.append(mark)
+        if len(marks) >= LEAST_MARKS and not text[: marks[0].start()].strip():
+            return marks
+    return []
 
 
 def _without_remarks(text: str) -> str:
@@ -124,6 +149,9 @@ def _pieces(text: str, language: str, known: Known) -> list[str]:
 
 def cut(text: str, delimiters: str) -> Iterator[str]:
     """Yield the parts between delimiters that stand outside brackets and not inside a number."""
+    if not any(map(text.__contains__, delimiters)):
+        yield text
+        return
     inside = [match.span() for match in _GROUPS.finditer(text) if not text[: match.start()].endswith(",")]
     held = {place for start, end in inside for place in range(start, end) if text[place] == ","}
     depth = start = 0
@@ -210,7 +238,7 @@ def _trimmed(piece: str, language: str, known: Known) -> str:
 
 def _without_subject(pieces: Sequence[str], known: Known) -> list[str]:
     """Drop "The three gifts were" from the first piece."""
-    if not pieces or known(bare(pieces[0])):
+    if not pieces or known(bare(pieces[0])) or (pieces[0].isascii() and " " not in pieces[0]):
         return list(pieces)
     first = pieces[0]
     for match in _LEAD_VERB.finditer(first):

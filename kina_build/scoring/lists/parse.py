@@ -11,8 +11,10 @@ import html
 import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
+from kina_build.chat.objects import find_objects
 from kina_build.scoring.lists.blocks import Block, find_blocks, name_column
 from kina_build.scoring.lists.glosses import Known, bare, conjunction, drop_links, resolve
 from kina_build.scoring.lists.inline import split_inline
@@ -33,6 +35,8 @@ LONGEST_REPLY = 400_000
 """Characters of a reply that are read: no list of names is longer."""
 
 _FENCE = re.compile(r"```([\w-]*)[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_ONE_WORD = re.compile(r"[\w.'-]*", re.ASCII)
+"""What lists nothing: a word without blanks and separators."""
 _ITEM = re.compile(r"<li\b[^<>]{0,100}>", re.IGNORECASE)
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _TAG = re.compile(r"</?(?:ul|ol|li|p|b|i|em|strong|div|span|u)\b[^<>]{0,100}>", re.IGNORECASE)
@@ -57,6 +61,11 @@ class ListReading:
     """Names found in an entry only before or inside its gloss."""
 
 
+LONGEST_OBJECT = 20_000
+"""Characters in which an object is looked for that holds the list as a text."""
+_ANSWER_FIELDS = frozenset({"answer", "answers", "final_answer", "list", "result", "results", "response"})
+_BARE_LIST = re.compile(r"(?P<open>[\[{])(?P<inner>[^\[\]{}\"]{1,20000}[,;][^\[\]{}\"]{1,20000})[\]}]\.?")
+"""Matches "[gold, silver]", not '["gold"]' nor "[gold](address)"."""
 LONGEST_SIGNS = 100
 _SIGNS = re.compile(r"[^\w\n]{200,}")
 """Signs and blanks in a row that no list holds: what looks for endings would walk them again and again."""
@@ -78,12 +87,13 @@ def read_list(response: str, language: str | None = None, known: Collection[str]
     """
     text = drop_reasoning(response[:LONGEST_REPLY])[0].replace("\r\n", "\n").replace("\r", "\n").strip()
     is_known = _tell_known(known, language or "")
+    text = _unwrapped_object(text)
     literal = _literal(text)
     if literal is not None:
         return _reading(literal, "literal", lambda name: ("whole", bare(name)))
     if not re.search(r"\w", text):
         return ListReading((), "empty")
-    text = _SIGNS.sub(lambda run: run[0][:LONGEST_SIGNS], text)
+    text = _unbracketed(_SIGNS.sub(lambda run: run[0][:LONGEST_SIGNS], text))
     if _NONE.fullmatch(text) and not is_known(bare(text)):
         return ListReading((), "empty", "none")
     block = _blocks(text, is_known)
@@ -93,6 +103,25 @@ def read_list(response: str, language: str | None = None, known: Collection[str]
     if block.kind == "lines" and _declines(text) and not any(is_known(bare(entry)) for entry in entries):
         return ListReading((), "refused")
     return _reading(entries, block.kind, lambda entry: resolve(entry, is_known, cut=block.kind != "lines"))
+
+
+def _unwrapped_object(text: str) -> str:
+    """Return the one text of an object that holds the list as a text: {"answer": "gold, silver"}."""
+    if "{" not in text:
+        return text
+    for found in find_objects(text[:LONGEST_OBJECT]):
+        named = [value for name, value in found.items() if str(name).strip().casefold() in _ANSWER_FIELDS]
+        values = named or (list(found.values()) if len(found) == 1 else [])
+        if len(values) == 1 and isinstance(values[0], str):
+            return values[0].strip()
+        return text
+    return text
+
+
+def _unbracketed(text: str) -> str:
+    """Return what stands in the brackets of a list whose names have no quotes: [gold, silver]."""
+    found = _BARE_LIST.fullmatch(text)
+    return found["inner"].strip() if found else text
 
 
 def _declines(text: str) -> bool:
@@ -168,6 +197,8 @@ def _unwrapped(lines: tuple[str, ...]) -> list[str]:
 
 def _parts(entry: str, language: str, known: Known, *, lines: bool = False) -> list[str]:
     """Cut an entry that itself lists names of the question; others are one name, gloss included."""
+    if _ONE_WORD.fullmatch(entry):
+        return [entry]
     how, _ = resolve(entry, known)
     if how in ("whole", "bold", "before gloss"):
         return [entry]
@@ -193,7 +224,12 @@ def _tell_known(known: Collection[str], language: str) -> Known:
     """Return a test for the names of the question, under the forms they are matched by."""
     code = language.split("-", maxsplit=1)[0].lower()
     forms = {form for name in known for form in _forms(name, code)}
-    return lambda name: bool(forms) and any(form in forms for form in _forms(name, code))
+    return cache(lambda name: any(form in forms for form in _forms(name, code))) if forms else _nothing
+
+
+def _nothing(_name: str) -> bool:
+    """Know no name."""
+    return False
 
 
 def _forms(name: str, code: str) -> tuple[str, ...]:

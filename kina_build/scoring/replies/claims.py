@@ -31,7 +31,8 @@ FILLERS = (
         the · la · le · el · die · der · das · de · az · η · το · у · les · os · most · very · likely ·
         probably · definitely · clearly · certainly · therefore · thus · hence · is · be · indeed ·
         simply · just · und · also · donc · then · both · so · i think · it is · it's · i choose ·
-        i pick · given · obviously · still · now · again · must · would
+        i pick · given · obviously · still · now · again · must · would · tehát · siis · alltså · altså · za ·
+        deci · așadar · dus · zatem · więc · tedy · proto · следовательно · итак · значит · por tanto · quindi
         """
     ),
 )

@@ -29,8 +29,12 @@ _NEXT_QUESTION = (
     "Question|Next question|Q|Problem|Pregunta|Frage|Pergunta|Domanda|Вопрос"
     "|问题|問題|질문|문제|سؤال|السؤال|คำถาม"
 )
+_NEXT_TURN = r"(?:Instruction|Input|Human|User)"
+"""Headings of the prompts that base models are tuned on: "### Instruction:"."""
 _RUN_ON = re.compile(
-    rf"\n\s*(?:#+\s*)?\**(?:{_NEXT_QUESTION})\s*#?\d{{0,4}}\s*\**\s*(?:[:：.)]|(?<=[a-z])\n)", re.IGNORECASE
+    rf"\n\s*(?:#+\s*)?\**(?:{_NEXT_QUESTION})\s*#?\d{{0,4}}\s*\**\s*(?:[:：.)]|(?<=[a-z])\n)"
+    rf"|\n\s*#+\s*{_NEXT_TURN}\s*:",
+    re.IGNORECASE,
 )
 _STRUCK = re.compile(
     r"~~[^~\n]{0,300}~~|<(s|del|strike)>[^<]{0,300}</\1>|\\(?:cancel|sout|xcancel|st)\s*\{[^{}]{0,300}\}",

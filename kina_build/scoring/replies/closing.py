@@ -23,7 +23,7 @@ _SIGNS = f"A-Za-z{NATIVE}АВСЕНІКМОРТХБГДабвгдежΑΒΓΔΕ�
 _POINTER = "✔✓✅☑👉➡→⇒➔▶★⭐🎯"
 _OPTION = rf"(?:(?i:{any_of(cues.OPTION_NOUNS)})\s*[{OPENERS}]*)?"
 _LETTERED = re.compile(
-    rf"[\s\-•–—{_POINTER}{BOX_OPEN}]*(?P<open>[{OPENERS}]*){_OPTION}(?P<sign>[{_SIGNS}])"
+    rf"[\s\-•–—{_POINTER}{BOX_OPEN}]*+(?P<open>[{OPENERS}]*+){_OPTION}(?P<sign>[{_SIGNS}])"
     rf"(?:[{CLOSERS}]+\s?[.:：]?|\s?[.:：、．](?=\s|$|[^\W\d_a-z])|\s[-–—](?=\s))\s*(?P<rest>\S.*)",
 )
 _ALONE = re.compile(
@@ -50,7 +50,8 @@ _NOT_IT = re.compile(
 _HEDGE = any_of(
     listed(
         r"""
-        no · wait · actually · rather · must be · it must be · clearly · definitely · probably ·
+        no · wait · actually · rather · must be · it must be · it should be · should be · es muss ·
+        clearly · definitely · probably ·
         presumably · tentatively · likely · most likely · certainly · obviously · maybe · perhaps · hmm+ ·
         hence · so · thus · therefore · yes · conclusion · result · answer · by elimination ·
         all things considered · on balance · overall · i'?d say · i say · i guess · i think · i believe ·
@@ -64,7 +65,7 @@ _HEDGE = any_of(
     )
 )
 _HEDGED_AFTER = (
-    r"(?:\s*,?\s*(?:i guess|i think|i believe|i suppose|i'd say|probably|perhaps|maybe|presumably"
+    r"(?:\s*,?\s*(?:i guess|i think|i believe|i suppose|i'd say|probably|perhaps|maybe|presumably|sein"
     r"|だと思います|でしょう|です|"
     r"일 것입니다|입니다|是对的))?"
 )

@@ -10,7 +10,9 @@ from kina_build.scoring.replies.patterns import listed
 
 ANSWER_NOUNS = listed(
     r"""
-    answer(?:answer){0,2} · answers · ans · antwort · lösung · réponse · reponse · respuesta · resposta ·
+    answer(?:answer){0,2} · answers · ans · antwort · antworten · réponses · respuestas · risposte ·
+    respostas · antwoorden · odpowiedzi · ответы · відповіді · lösung · réponse · reponse · respuesta ·
+    resposta ·
     risposta · antwoord · svar · svaret · odpowiedź · odpowiedz · odpověď · odpoveď · ответ · відповідь ·
     отговор · адказ · одговор · odgovor · cevap · cevabı · yanıt · cavab · jawaban · jawabannya ·
     jawapan · đáp án · câu trả lời · trả lời · απάντηση · răspuns · răspunsul · raspuns · válasz ·
@@ -75,7 +77,8 @@ SUBJECTS = listed(
 
 COPULAS = listed(
     r"""
-    is · are · was · be · would be · must be · should be · has to be · appears to be · seems to be · ist ·
+    is · are · was · be · sind · sont · son · sono · são · zijn · są · являются · would be · must be ·
+    should be · has to be · appears to be · seems to be · ist ·
     lautet · wäre · est · serait · es · sería · seria · sarebbe · é · è · is dus · är · er · to · és ·
     je · је · az · jest · это · є · това е · е · là · adalah · ialah · είναι · este · on · ni · ay · هي ·
     هو · является · olarak · است · היא · הוא · है · ہے · ነው · է՝? · yw · estas · da · হল · হলো · olan ·
@@ -97,7 +100,8 @@ PICKS = listed(
     choose · choosing · chose · pick · picking · picked · select · selecting · selected · say · go with ·
     going with · went with · go for · opt for · settle on · settle for · vote for · lean towards? ·
     leaning towards? · answer · conclude · conclude that · guess · bet on · stick with · wähle · nehme ·
-    choisis · elijo · escojo · selecciono · escolho · scelgo · kies · väljer · velger · vælger · выбираю ·
+    choisis · je retiens · elijo · escojo · selecciono · escolho · scelgo · kies · väljer · velger ·
+    vælger · выбираю ·
     обираю · wybieram · volím · vybírám · seçiyorum · memilih · pilih · chọn · επιλέγω · aleg ·
     választom · valitsen · nachagua · أختار · اختر · انتخاب · בוחר · चुनता हूँ · recommend · prefer ·
     mark · circle · vote is for · tick · entscheide mich für · tippe auf · tippe aber auf ·
@@ -145,7 +149,9 @@ CONFIRMS_AFTER = listed(
     is (?:the |a |my |our )?(?:\w+ ){0,2}(?:correct|right|best|true|answer|winner|choice|one|match) ·
     (?:is|seems|looks|appears|would be|must be|are|was) (?:the |a )?(?:\w+ ){0,2}(?:correct|right|true|best) ·
     ist (?:\w+ )?(?:richtig|korrekt) · est (?:la |le )?(?:\w+ )?(?:bonne|correcte?|exacte?|juste) ·
-    trifft (?:\w+ )?zu · ist (?:\w+ )?zutreffend · zutreffend · korrekt · är (?:\w+ )?(?:rätt|korrekt) ·
+    trifft (?:\w+ )?zu · zutrifft · die einzig(?:e)? (?:richtige|korrekte) · la seule (?:\w+ )?correcte ·
+    la única (?:\w+ )?correcta · ist (?:\w+ )?zutreffend · zutreffend · korrekt ·
+    är (?:\w+ )?(?:rätt|korrekt) ·
     er (?:\w+ )?(?:riktig|rett|korrekt) · (?:a )?(?:helyes|jó)\b ·
     (?:je|jest) (?:\w+ )?(?:točan|tačan|ispravan|správně) · on (?:\w+ )?oike\w+ ·
     (?:صحیح|درست|صحيح)(?: است| ہے)? · (?:هي|هو) ال?صحيح\w* · هو الصحيح · სწორია · ճիշտ է · ትክክል\w* ·

@@ -19,9 +19,10 @@ from kina_build.scoring.replies.declarations import Declaration, find_declaratio
 from kina_build.scoring.replies.labels import AMBIGUOUS, label_index, labels, letter_numbers
 from kina_build.scoring.replies.optiontext import conclude_option, name_option, unwrap_maths
 from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, Cues, any_of
+from kina_build.scoring.replies.several import read_several
 from kina_build.scoring.replies.structured import read_ratings
 
-EXTRACTOR_VERSION = "letters-2"
+EXTRACTOR_VERSION = "letters-3"
 """Changes whenever any reply could be read differently."""
 
 LetterStatus = Literal[
@@ -56,6 +57,13 @@ _BETWEEN = re.compile(
 )
 """What two declarations have between them where nothing is reasoned there."""
 _PLACE_SIGNS = re.compile(r"(?<!\w)[БГДЖЗИЛбгджзилΓΔΘ](?!\w)")
+EITHER_REACH = 60
+"""Characters from the first of several letters in which "or" leaves them undecided."""
+_EITHER = re.compile(r"(?<!\w)[A-Z]\W{1,4}(?:or|oder|ou|o|lub|atau|veya|или|或|または)\W{1,4}[A-Z](?!\w)")
+GOES_ON_REACH = 8
+"""Characters at the end in which a list of letters may break off."""
+_GOES_ON = re.compile(rf"(?<!\w)[A-Z][{CLOSERS}\s]*(?:[,，、&+]|\b(?:and|und|et|y|e|и)\b|[和と])$")
+"""Matches "A, C," and "A and", not "A, C." """
 _REST_OF_LINE = re.compile(rf"[{CLOSERS}\s]*[.):：\]—–-]?\s*([^\n]*)")
 
 
@@ -64,6 +72,7 @@ class Extraction:
     """What was read from one reply."""
 
     letter: str | None
+    """Its label; of several that are chosen together all of them, in order: "BD"."""
     status: LetterStatus
     rule: str
     """The rule that decided; empty where none did."""
@@ -82,6 +91,8 @@ class Reading:
     options: Sequence[str] | None
     disguised: bool = False
     """Words of the reply hide Latin letters behind look-alikes."""
+    several: bool = False
+    """More than one option may be chosen."""
 
 
 def extract_letter(
@@ -90,6 +101,8 @@ def extract_letter(
     options: Sequence[str] | None = None,
     reasoning: str = "",
     finish_reason: str | None = None,
+    *,
+    several: bool = False,
 ) -> Extraction:
     """Read the letter a reply answers with.
 
@@ -99,11 +112,13 @@ def extract_letter(
         options: their texts in the order shown, to read answers given in words.
         reasoning: what the server returned apart from the reply; never read as an answer.
         finish_reason: what the endpoint says of the end; "length" means that the reply was cut off.
+        several: more than one option is right: all letters that are declared together are the answer.
     """
     text, had_reasoning, unclosed = drop_reasoning(squeeze_blanks(response))
+    text = squeeze_blanks(text) if had_reasoning else text  # what is dropped leaves lines behind
     index = label_index(n_options)
     head, cut = split_run_on(text)
-    reading = Reading(_cleaned(head, n_options), index, options, is_disguised(response))
+    reading = Reading(_cleaned(head, n_options), index, options, is_disguised(response), several)
     if not _SAYS_SOMETHING.search(reading.text) and not _SAYS_SOMETHING.search(text):
         if unclosed:
             return Extraction(None, "truncated", "reasoning")
@@ -120,13 +135,14 @@ def extract_letter(
 def _cleaned(text: str, n_options: int) -> str:
     if len(text) > FIRST_READ + LAST_READ:
         text = f"{text[:FIRST_READ]}\n\n{text[-LAST_READ:]}"
-    return letter_numbers(plain(unwrap_maths(text)), n_options)
+    return letter_numbers(squeeze_blanks(plain(unwrap_maths(text))), n_options)
 
 
 def _read(reading: Reading, *, cut_off: bool) -> Extraction:
     """Try the rules from the most to the least explicit; a mere letter counts in a finished reply only."""
     return (
-        _at_the_end(reading)
+        (_together(reading, cut_off=cut_off) if reading.several else None)
+        or _at_the_end(reading)
         or _rated(reading)
         or _declared(reading, find_declarations(reading.text))
         or _own_line(reading, cut_off=cut_off)
@@ -136,6 +152,16 @@ def _read(reading: Reading, *, cut_off: bool) -> Extraction:
         or (None if cut_off else _in_words_at_the_end(reading))
         or _unread(reading.text, cut_off=cut_off)
     )
+
+
+def _together(reading: Reading, *, cut_off: bool) -> Extraction | None:
+    """Read all letters that are declared together; what a cut-off reply ends on may go on."""
+    claim = read_several(reading.text, reading.index, reading.options)
+    if claim is None:
+        return None
+    if cut_off and claim.span[1] >= len(reading.text.rstrip()) - 1:
+        return Extraction(None, "truncated", "together")
+    return _result(reading, claim.labels, "together", claim.span)
 
 
 def _at_the_end(reading: Reading) -> Extraction | None:
@@ -237,7 +263,7 @@ def _own_line(reading: Reading, *, cut_off: bool) -> Extraction | None:
     claim = read_own_line(reading.text, reading.index)
     if claim is None or (cut_off and claim.span[0] > len(reading.text) // 2):
         return None
-    return _result(reading, claim.labels, "own line", claim.span)
+    return _corrected(reading, claim) or _result(reading, claim.labels, "own line", claim.span)
 
 
 def _last_clause(reading: Reading) -> Extraction | None:
@@ -281,6 +307,8 @@ def _unread(text: str, *, cut_off: bool) -> Extraction:
 
 
 def _result(reading: Reading, found: tuple[str, ...], rule: str, span: tuple[int, int]) -> Extraction:
+    if reading.several:
+        return _all_of(reading, found, rule, span)
     if len(found) > 1:
         return Extraction(None, "multiple", rule, span)
     letter = _settled(reading, found[0], span) if found[0] in AMBIGUOUS else found[0]
@@ -291,6 +319,21 @@ def _result(reading: Reading, found: tuple[str, ...], rule: str, span: tuple[int
     if _contradicts_text(reading, letter, span):
         return Extraction(None, "conflict", rule, span)
     return Extraction(letter, "ok", rule, span)
+
+
+def _all_of(reading: Reading, found: tuple[str, ...], rule: str, span: tuple[int, int]) -> Extraction:
+    """Put letters that are chosen together into one answer."""
+    if len(found) > 1 and _EITHER.search(reading.text, span[0], span[0] + EITHER_REACH):
+        return Extraction(None, "multiple", rule, span)
+    if _GOES_ON.search(reading.text.rstrip()[-GOES_ON_REACH:]):
+        return Extraction(None, "truncated", rule, span)
+    settled = [_settled(reading, one, span) if one in AMBIGUOUS else one for one in dict.fromkeys(found)]
+    signs = [one for one in settled if one is not None]
+    if len(signs) < len(settled):
+        return Extraction(None, "ambiguous", rule, span)
+    if not all(one in reading.index for one in signs):
+        return Extraction(None, "out_of_range", rule, span)
+    return Extraction("".join(sorted(set(signs), key=reading.index.__getitem__)), "ok", rule, span)
 
 
 def _settled(reading: Reading, sign: str, span: tuple[int, int]) -> str | None:

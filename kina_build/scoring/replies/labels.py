@@ -122,6 +122,7 @@ _NUMBER = re.compile(
     r"|(?<![\d.,])(?P<korean>\d{1,2})(?=번)",
     re.IGNORECASE,
 )
+_DIGIT = re.compile(r"\d")
 _ORDINAL = re.compile(
     rf"\bthe (?P<ordinal>{'|'.join(ORDINALS)}|last) (?P<noun>{any_of(cues.OPTION_NOUNS[:4])})", re.IGNORECASE
 )
@@ -133,7 +134,7 @@ def letter_numbers(text: str, n_options: int) -> str:
         return text  # such items have numbers among their labels
     if "the " in text.lower():
         text = _ORDINAL.sub(lambda match: _ordinal(match, n_options), text)
-    return _NUMBER.sub(_counted, text)
+    return _NUMBER.sub(_counted, text) if _DIGIT.search(text) else text
 
 
 def _counted(match: re.Match[str]) -> str:

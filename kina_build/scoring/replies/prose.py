@@ -28,7 +28,8 @@ RIVAL_REACH = 60
 
 _CORRECTION = Cues(denials.CORRECTIONS)
 _TAKES_BACK = re.compile(
-    rf"[\s{CLOSERS}.,;:!?…—–-]*{any_of((*denials.CORRECTIONS, 'hold on', 'moment', 'espera'))}", re.IGNORECASE
+    rf"[\s{CLOSERS}.,;:!?…—–-]*{any_of((*denials.CORRECTIONS, 'hold on', 'moment', 'espera', 'edit'))}",
+    re.IGNORECASE,
 )
 _TURNS = Cues((*denials.TURNS, "now", "however", "so"))
 _LEADS_BACK = any_of((*cues.LEADS_TO, *cues.OPTION_NOUNS, "should", "the", "answer", "i", "choose", "pick"))

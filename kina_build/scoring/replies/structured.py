@@ -9,45 +9,39 @@ from typing import Any
 from kina_build.chat.objects import find_objects
 from kina_build.scoring.replies import cues, denials
 from kina_build.scoring.replies.claims import Claim
-from kina_build.scoring.replies.patterns import OPENERS, any_of
+from kina_build.scoring.replies.patterns import OPENERS, Cues, any_of
 
 SHARE_TOLERANCE = 0.03
 """How far the shares of a map may miss 1 or 100: what rounding does to ten of them."""
 
 TICKED, UNTICKED = "☑☒✅✔✓●◉🔘", "☐○◯⬜□"
 
-_LABEL = r"(?i:option|choice|statement|answer|aussage|opción)?\s*[(\[]?(?P<label>[A-Z])(?!\w)"
+_LABEL = r"(?i:option|choice|statement|answer|aussage|opción)?[ \t]*+[(\[]?(?P<label>[A-Z])(?!\w)"
 _BOX = re.compile(
-    rf"^[ \t\-•]*(?:[\[(](?P<mark>[ xX✓✔]?)[\])]|(?P<sign>[{TICKED}{UNTICKED}]))\s*{_LABEL}", re.MULTILINE
+    rf"^[ \t\-•]*+(?:[\[(](?P<mark>[ xX✓✔]?)[\])]|(?P<sign>[{TICKED}{UNTICKED}]))\s*{_LABEL}", re.MULTILINE
 )
 _SHARE = re.compile(
     r"(?:P\()?(?<!\w)(?P<label>[A-Z])\)?\s{0,3}(?:[:=(→]|[-–—]\s|\s)\s{0,3}(?P<number>\d{1,3}(?:[.,]\d{1,6})?)\s?(?P<unit>%?)\)?"
     r"(?=\s*(?:[,;}\n]|\.\s|\.?$|$))"
 )
 _FILLER = re.compile(r"[\s\d\-•,;.:%{}()]*")
-_RIGHT = any_of(
-    (*cues.VERDICT_RIGHT, "richtig", "verdadero", "vero", "verdadeiro", "верно", "vrai", "sufficient")
-)
-_WRONG = any_of(
-    (
-        *denials.VERDICT_WRONG,
-        "not correct",
-        "not true",
-        "not right",
-        "falso",
-        "falsch",
-        "неверно",
-        "faux",
-        "nein",
-    )
-)
+_RIGHT_WORDS = (
+    *cues.VERDICT_RIGHT, "richtig", "verdadero", "vero", "verdadeiro", "верно", "vrai", "sufficient",
+)  # fmt: skip
+_WRONG_WORDS = (
+    *denials.VERDICT_WRONG, "not correct", "not true", "not right", "falso", "falsch", "неверно", "faux",
+    "nein",
+)  # fmt: skip
+_RIGHT, _WRONG = any_of(_RIGHT_WORDS), any_of(_WRONG_WORDS)
+_VERDICTS = Cues((*_RIGHT_WORDS, *_WRONG_WORDS))
+_DIGIT = re.compile(r"\d")
 _VERDICT = re.compile(
-    rf"^[ \t\-•{OPENERS}]*{_LABEL}[\s.):：→–—\]-]{{1,6}}"
+    rf"^[ \t\-•{OPENERS}]*+{_LABEL}[\s.):：→–—\]-]{{1,6}}"
     rf"(?:(?:this|that|option|statement|it|is|the|answer|choice)\s+){{0,4}}(?:(?P<wrong>{_WRONG})|(?P<right>{_RIGHT}))",
     re.MULTILINE | re.IGNORECASE,
 )
 _FINAL_VERDICT = re.compile(
-    rf"^[ \t\-•{OPENERS}]*{_LABEL}[\s.):：–—\]-][^\n]*?[–—:→-]\s*(?:(?P<wrong>{_WRONG})"
+    rf"^[ \t\-•{OPENERS}]*+{_LABEL}[\s.):：–—\]-][^\n]*?[–—:→-]\s*(?:(?P<wrong>{_WRONG})"
     rf"|(?P<right>{_RIGHT}))[.\s]*$",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -111,6 +105,8 @@ def _is_ticked(match: re.Match[str]) -> bool:
 
 def _read_shares(text: str, index: Mapping[str, int]) -> Rated | None:
     """Read "A: 10 %, B: 90 %" where the shares add up to the whole."""
+    if not _DIGIT.search(text):
+        return None
     for rows in _runs(text, [match for match in _SHARE.finditer(text) if match["label"] in index]):
         shares = [float(match["number"].replace(",", ".")) for match in rows]
         whole = 100.0 if any(match["unit"] for match in rows) or sum(shares) > 2 else 1.0
@@ -137,6 +133,8 @@ def _runs(text: str, matches: list[re.Match[str]]) -> Iterator[list[re.Match[str
 
 def _read_verdicts(text: str, index: Mapping[str, int]) -> Rated | None:
     """Read lines such as "B. Correct: ..." where each option has exactly one."""
+    if not _VERDICTS.occurs(text):
+        return None
     for pattern in (_VERDICT, _FINAL_VERDICT):
         rows = [match for match in pattern.finditer(text) if match["label"].upper() in index]
         if len(rows) >= 2 and len({row["label"] for row in rows}) == len(rows) and rows[0]["label"] == "A":

@@ -172,6 +172,8 @@ def _plan_pairs(options: RunOptions, pairs: Path, model: str, params: dict[str, 
         params,
         examples=read_records(options.examples, NamedRow) if options.examples is not None else (),
         prompts=read_prompts(options.prompts) if options.prompts is not None else None,
+        shots=options.shots,
+        seed=options.seed,
     )
     return Inquiry(
         calls, lambda made, replies: collect_pairs(asked, made, replies), PAIR_PROMPT_VERSION, 1, params

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kina_build.errors import InputError
+from kina_build.items.model import named_keys
 from kina_build.rows.jsonl import canonical, read_text
 from kina_build.scoring.prompts import (
-    DIRECT_INSTRUCTION,
     DIRECT_PROMPT_VERSION,
-    INSTRUCTION,
     PROMPT_VERSION,
     build_prompt,
+    instruct,
     prompt_digest,
 )
 from kina_build.scoring.questions import Question, hash_option
@@ -72,7 +72,12 @@ class Wording:
         for one in self.examples:
             if one.item_id != question.item_id:
                 talk.append({"role": "user", "content": self._put(one, None)})
-                talk.append({"role": "assistant", "content": f"Answer: {one.answer}"})
+                talk.append(
+                    {
+                        "role": "assistant",
+                        "content": f"Answer: {', '.join(named_keys(one.answer, one.labels))}",
+                    }
+                )
         talk.append({"role": "user", "content": self._put(question, order)})
         return tuple(talk)
 
@@ -87,14 +92,14 @@ class Wording:
         return None if self.plain else tuple(map(hash_option, question.choices))
 
     def _put(self, question: Question, order: Sequence[int] | None) -> str:
-        instruction = DIRECT_INSTRUCTION if self.direct else INSTRUCTION
+        instruction = instruct(question, direct=self.direct)
         if self.template is None:
             return build_prompt(question, order, instruction)
         shown = [question.choices[place] for place in order or range(len(question.choices))]
         return render(
             self.template,
             self.name,
-            instruction=instruction.format(labels=", ".join(question.labels)),
+            instruction=instruction,
             question=question.question,
             material=question.material,
             options=[

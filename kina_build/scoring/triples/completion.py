@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import defaultdict
@@ -76,6 +77,8 @@ def plan_pair_calls(
     *,
     examples: Sequence[NamedRow] = (),
     prompts: Mapping[str, str] | None = None,
+    shots: int | None = None,
+    seed: int = 0,
 ) -> list[Call]:
     """List the calls that ask for the objects of each pair, one a pair.
 
@@ -86,11 +89,15 @@ def plan_pair_calls(
         examples: rows shown before, as turns of the talk, where the relation is the same;
             an example about the very pair that is asked is left out.
         prompts: relation -> question with {subject}; others get the default.
+        shots: examples shown a pair, chosen by choose_shots; None shows all of its relation.
+        seed: of that choice.
 
     Raises:
-        InputError: a prompt shows a context that a pair does not have.
+        InputError: a prompt shows a context that a pair does not have, or there are fewer examples.
     """
     shown = _by_relation(examples)
+    if shots is not None:
+        shown = defaultdict(tuple, {name: draw_shots(rows, seed) for name, rows in shown.items()})
     questions = prompts or {}
     for pair in pairs:
         if "{context}" in questions.get(pair.relation, "") and not (pair.context or "").strip():
@@ -98,7 +105,48 @@ def plan_pair_calls(
                 f"the prompt of {pair.relation} shows {{context}}, and {pair.subject!r} has none",
                 hint="give each such row a field Context, or take {context} out of the prompt",
             )
-    return [_plan(pair, model, dict(params or {}), shown[pair.relation], questions) for pair in pairs]
+    return [
+        _plan(pair, model, dict(params or {}), choose_shots(shown[pair.relation], pair, shots), questions)
+        for pair in pairs
+    ]
+
+
+def draw_shots(rows: Sequence[NamedRow], seed: int) -> tuple[NamedRow, ...]:
+    """Put examples of a relation into an order that depends on the seed and their subjects only."""
+
+    def drawn(row: NamedRow) -> str:
+        return hashlib.sha256(f"{seed}:{row.relation}:{row.subject}".encode()).hexdigest()
+
+    return tuple(sorted(rows, key=drawn))
+
+
+def choose_shots(rows: Sequence[NamedRow], pair: Pair, count: int | None) -> Sequence[NamedRow]:
+    """Choose the examples shown before a pair: never of its own subject, in the order given.
+
+    As in the examples of LLMKE, rows that say "there is none" have the share that they have
+    among all; where there are such, at least one of two examples or more is one.
+
+    Raises:
+        InputError: there are fewer.
+    """
+    others = [row for row in rows if row.subject != pair.subject]
+    if count is None:
+        return others
+    if len(others) < count:
+        raise InputError(
+            f"{len(others)} examples of {pair.relation} are about another subject than {pair.subject!r}, "
+            f"and --shots wants {count}",
+            hint="give more rows with --examples, or fewer --shots",
+        )
+    none = [row for row in others if not any(row.names or [])]
+    least = 1 if none and count > 1 else 0
+    wanted = min(len(none), max(round(count * len(none) / len(others)), least))
+    if len(none) < len(others):
+        wanted = min(wanted, max(count - 1, 0))
+    wanted = max(wanted, count - (len(others) - len(none)))
+    kept = {row.subject for row in none[:wanted]}
+    kept |= {row.subject for row in [row for row in others if any(row.names or [])][: count - wanted]}
+    return [row for row in others if row.subject in kept]
 
 
 def _by_relation(examples: Sequence[NamedRow]) -> Mapping[str, Sequence[NamedRow]]:
@@ -119,8 +167,7 @@ def _plan(
 ) -> Call:
     messages: list[dict[str, str]] = []
     for row in examples:
-        if row.subject != pair.subject:
-            messages += [_asked(row.subject, row.relation, prompts), _told(row.names or [])]
+        messages += [_asked(row.subject, row.relation, prompts), _told(row.names or [])]
     messages.append(_asked(pair.subject, pair.relation, prompts, pair.context))
     talk = "\n".join(message["content"] for message in messages)
     request = ChatRequest(model=model, messages=tuple(messages), params=params)

@@ -48,6 +48,8 @@ class LetterCase:
     options: tuple[str, ...] | None = None
     finish_reason: str | None = None
     """What the endpoint says of the end, where it says something."""
+    several: bool = False
+    """More than one option is right: the letters of all that are chosen, in order."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,12 @@ def load(part: Part) -> list[LetterCase]:
 def load_lists(part: Part) -> list[ListCase]:
     """Read one part of the replies that name the members of a set."""
     return [_list_case(row) for row in _rows("lists.jsonl") if part_of(row["id"]) == part]
+
+
+def load_fresh() -> tuple[list[LetterCase], list[ListCase]]:
+    """Read the second set: written after the rules, decided before they were run on it, open since then."""
+    letters = [_letter_case(row) for row in _rows("fresh_letters.jsonl")]
+    return letters, [_list_case(row) for row in _rows("fresh_lists.jsonl")]
 
 
 def part_of(case_id: str) -> Part:

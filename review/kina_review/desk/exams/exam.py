@@ -123,7 +123,7 @@ def _stem(item: Item) -> str:
 
 def _option(item: Item, n: int) -> str:
     option = item.options[n]
-    marked = " **(marked)**" if option.key == item.correct_answer else ""
+    marked = " **(marked)**" if option.key in item.right_keys else ""
     return f"{option.key}. {in_markdown(option.answer)}{marked}"
 
 
