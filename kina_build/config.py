@@ -188,6 +188,9 @@ class DedupRules(Section):
     """Items showing a text from which on it is too common to tell items apart."""
     group_limit: int = Field(200, ge=2)
     """Largest group with equal gold, options or passage that is compared pair by pair."""
+    equal_listed: int = Field(20, ge=1)
+    """Items of one text with equal options and key up to which each pair of them is listed: of more, each
+    is listed with the one that stands for them all."""
     strong_options: float = Field(0.6, gt=0, le=1)
     """Option overlap (Jaccard) that, with the same right answer, is strong evidence of a copy."""
     strong_cosine: float = Field(0.70, gt=0, le=1)

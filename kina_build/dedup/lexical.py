@@ -231,11 +231,19 @@ def right_places(item: Item) -> tuple[int, ...]:
 
 
 def count_common(readings: Iterable[Reading], limit: int) -> Common:
-    """Count stems, their sentences and option texts over a corpus."""
+    """Count stems, their sentences and option texts over a corpus, each different question once.
+
+    A question that stands there twenty times is not common for that: it is one question.
+    """
     stems: Counter[str] = Counter()
     segments: Counter[str] = Counter()
     options: Counter[str] = Counter()
+    seen: set[object] = set()
     for reading in readings:
+        shown = (reading.stem, reading.options, reading.material)
+        if shown in seen:
+            continue
+        seen.add(shown)
         stems[reading.stem] += 1
         segments.update(set(reading.segments))
         options.update(set(reading.options))

@@ -144,6 +144,9 @@ class Duplicates(Record):
     """Share of tokens the encoder does not know."""
     threshold: float
     rules: DedupRules
+    groups: tuple[tuple[str, ...], ...] = ()
+    """More than rules.equal_listed items of one text with equal options and key: pairs and edges name each
+    only with the first, and what they say of the first holds for all. Not written where there are none."""
     fast: Approximation | None = None
     """What --near fast left out; not written where every item was encoded."""
 
@@ -173,7 +176,7 @@ class Duplicates(Record):
 
     def write(self, path: Path) -> None:
         """Write duplicates.json."""
-        unused = {"fast"} if self.fast is None else set()
+        unused = {name for name in ("groups", "fast") if not getattr(self, name)}
         write_text(path, dump_rows(self.model_dump(mode="json", exclude=unused)))
 
     def __str__(self) -> str:

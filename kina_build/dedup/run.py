@@ -75,9 +75,9 @@ def find_duplicates(
         Refusal: the encoder does not know the items' script, or too many pairs are close.
     """
     loaded = encoder_of(encoder, rules) if near else None
-    corpus = read_corpus(_items(pool), loaded, rules, cache=cache, on_progress=on_progress)
+    corpus = read_corpus(_items(pool), loaded, rules, overrides, cache=cache, on_progress=on_progress)
     with Place(EngineRules(), Path()).scanning(corpus.vectors, rules) as scan:
-        return find_copies(corpus, rules, overrides, scan=scan)
+        return find_copies(corpus, rules, scan=scan)
 
 
 def run_dedup(
@@ -107,7 +107,7 @@ def run_dedup(
         tell.warn(f"override {row!r} names no item of this pool")
     done.result.write(options.output)
     if options.page:
-        write_text(options.page, render_clusters(done.result, done.corpus.items))
+        write_text(options.page, render_clusters(done.result, done.corpus.all_items))
     place.clear()
     return done
 
@@ -162,7 +162,7 @@ def _compare(
         if options.threshold is None:
             rules = rules.model_copy(update={"threshold": choice.chosen.threshold})
     with place.scanning(corpus.vectors, rules) as scan, tell.progress("comparing") as progress:
-        result = find_copies(corpus, rules, decisions, progress, scan)
+        result = find_copies(corpus, rules, progress, scan)
     packages = [
         "numpy",
         *(["faiss-cpu"] if place.by_faiss(corpus.vectors, rules) else []),
@@ -189,6 +189,7 @@ def _encode(
         items,
         encoder,
         rules,
+        decisions,
         cache=cache,
         files=place.folder,
         memory=lambda dimension: place.room(len(items), dimension, rules, working_bytes(encoder)),

@@ -11,6 +11,7 @@ from kina_build.dedup.explain import explain_item, in_order, render_clusters
 from kina_build.dedup.find import find_copies
 from kina_build.dedup.lexical import read_item
 from kina_build.dedup.overrides import Override, content_hash
+from kina_build.dedup.reading import spread_edges
 from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item
 from tests.dedup.conftest import WordEncoder
@@ -67,7 +68,7 @@ def test_people_win_over_evidence(pool: list[Item], words: WordEncoder) -> None:
         Override(decision="different", item_id="a1", other_id="a2"),
         Override(decision="keep", item_id="gone"),
     ]
-    result = find_copies(read_corpus(pool, words), overrides=rows)
+    result = find_copies(read_corpus(pool, words, overrides=rows))
     assert result.kept == ("a1", "a2", "k2", "n1", "s1")
     assert [(d.item_id, d.kept_id, d.rule) for d in result.dropped] == [
         ("k1", "k2", "key"),
@@ -92,7 +93,7 @@ def test_what_a_person_decided_is_not_asked_again(make_item: Callable[..., Item]
         Override(decision="wrong_key", item_id="c2", letter="A", note="see the handbook"),
         Override(decision="keep", item_id="p2"),
     ]
-    result = find_copies(corpus, overrides=rows)
+    result = find_copies(read_corpus(pool, None, overrides=rows))
     assert (result.kept, result.held) == (("c1", "p2"), ())
     assert [(d.item_id, d.kept_id, d.reason) for d in result.dropped] == [
         ("c2", "", "a person said: its key is wrong, A is right (see the handbook)"),
@@ -116,7 +117,7 @@ def test_what_is_only_close_is_looked_at_last(make_item: Make, words: WordEncode
 
 def test_a_dropped_item_holds_no_place_for_its_copies(make_item: Callable[..., Item]) -> None:
     pool = [make_item(name, "Which lock fills first?", ["mill", "north"]) for name in "abc"]
-    result = find_copies(read_corpus(pool, None), overrides=[Override(decision="drop", item_id="b")])
+    result = find_copies(read_corpus(pool, None, overrides=[Override(decision="drop", item_id="b")]))
     assert result.kept == ("a",)
     assert [(d.item_id, d.kept_id) for d in result.dropped] == [("b", ""), ("c", "a")]
 
@@ -125,24 +126,23 @@ def test_an_override_by_content_outlives_new_ids(pool: list[Item]) -> None:
     names = [content_hash(read_item(item)) for item in pool[:2]]
     rows = [Override(decision="different", item_id=names[0], other_id=names[1])]
     renamed = [item.model_copy(update={"item_id": f"new-{item.item_id}"}) for item in pool[:2]]
-    assert find_copies(read_corpus(renamed, None), overrides=rows).dropped == ()
+    assert find_copies(read_corpus(renamed, None, overrides=rows)).dropped == ()
     edited = [renamed[0].model_copy(update={"question": "Which gland is this?"}), renamed[1]]
-    assert find_copies(read_corpus(edited, None), overrides=rows).unused_overrides
+    assert find_copies(read_corpus(edited, None, overrides=rows)).unused_overrides
 
 
 def test_contradictory_overrides_are_refused(pool: list[Item]) -> None:
-    corpus = read_corpus(pool, None)
     both = [
         Override(decision="same", item_id="n1", other_id="n2"),
         Override(decision="different", item_id="n2", other_id="n1"),
     ]
     with pytest.raises(InputError, match="both same and different"):
-        find_copies(corpus, overrides=both)
+        read_corpus(pool, None, overrides=both)
     torn = [Override(decision="keep", item_id="n1"), Override(decision="drop", item_id="n1")]
     with pytest.raises(InputError, match="both keep and drop 'n1'"):
-        find_copies(corpus, overrides=torn)
+        read_corpus(pool, None, overrides=torn)
     with pytest.raises(InputError, match="names no other_id"):
-        find_copies(corpus, overrides=[Override(decision="same", item_id="n1")])
+        read_corpus(pool, None, overrides=[Override(decision="same", item_id="n1")])
 
 
 def test_an_encoder_that_cannot_read_the_items_is_refused(pool: list[Item]) -> None:
@@ -207,3 +207,55 @@ def test_the_page_shows_clusters_and_runs_nothing_of_the_items(make_item: Make) 
 def test_an_empty_list_has_no_duplicates() -> None:
     result = find_copies(read_corpus([], None))
     assert (result.kept, result.pairs, result.clusters) == ((), (), ())
+
+
+@pytest.mark.parametrize("near", [True, False])
+def test_of_many_equal_items_each_is_listed_with_the_first_alone(
+    near: bool, make_item: Make, words: WordEncoder
+) -> None:
+    ask, options = "Which gland beside the gut makes insulin?", ["pancreas", "thymus"]
+    pool = [
+        *(make_item(f"e{n:02}", ask, options, "A") for n in range(24)),
+        make_item("e99", ask, options[::-1], "B", license="CC0"),  # the same in another order: it is kept
+        make_item("k", ask, options, "B"),
+        make_item("z", "Why do leaves turn red in autumn?", ["pigments", "frost"]),
+    ]
+    encoder = words if near else None
+    rows = [Override(decision="different", item_id="k", other_id="e00")]
+    for overrides, names in (([], 25), (rows, 24)):
+        result = find_copies(read_corpus(pool, encoder, overrides=overrides))
+        (group,) = result.groups
+        assert (group[0], len(group)) == ("e99", names)
+        assert len([pair for pair in result.pairs if pair.status == "duplicate"]) == 24
+        assert result.clusters[0].item_ids == (*(f"e{n:02}" for n in range(24)), "e99", "k")
+        assert result.kept == ("z",)
+        assert (len(result.held), len(result.held[3].other_ids)) == (26, 2 + len(overrides))
+        edges = set(spread_edges(result.conflict_edges, result.groups))
+        assert len(edges) == 25 * 24 / 2 + 25 - len(overrides)
+    settled = [Override(decision="wrong_key", item_id="k", letter="A")]
+    result = find_copies(read_corpus(pool, encoder, overrides=settled))
+    assert result.kept == ("e99", "z")
+    assert {drop.kept_id for drop in result.dropped} == {"", "e99"}
+    gone = {drop.item_id for drop in result.dropped}
+    assert list(spread_edges([("e99", "y")], result.groups, gone)) == [("e99", "y")]
+
+
+def test_equal_items_without_a_key_are_put_to_review_and_stay(make_item: Make) -> None:
+    ask = "Which gland beside the gut makes insulin?"
+    pool = [make_item(f"e{n:02}", ask, ["pancreas", "thymus"], "C") for n in range(30)]
+    result = find_copies(read_corpus(pool, None))
+    assert (len(result.kept), len(result.pairs), result.counts) == (30, 29, {"review": 29})
+    (cluster,) = result.clusters
+    assert (len(cluster.item_ids), cluster.chain) == (30, ())
+
+
+def test_an_item_that_another_stands_for_is_explained(make_item: Make, words: WordEncoder) -> None:
+    ask, options = "Which gland beside the gut makes insulin?", ["pancreas", "thymus"]
+    pool = [make_item(f"e{n:02}", ask, options) for n in range(30)] + [make_item("k", ask, options, "B")]
+    corpus = read_corpus(pool, words)
+    told = explain_item("e07", corpus, find_copies(corpus))
+    assert told.decision == "held"
+    assert [(pair.item_id, pair.other_id, pair.status) for pair in told.nearest] == [
+        ("e00", "e07", "duplicate"),
+        ("e07", "k", "conflict"),
+    ]
