@@ -20,8 +20,8 @@ from kina_build.dedup.encoded import check_ids
 from kina_build.dedup.evidence import Evidence, compare
 from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, read_item
 from kina_build.dedup.records import Contamination, Finding, Hit
+from kina_build.dedup.search.across import find_across
 from kina_build.dedup.search.candidates import RowPair
-from kina_build.dedup.search.faiss import find_across
 from kina_build.dedup.verdict import Verdict, judge
 from kina_build.encode.embedding import check_known, embed
 from kina_build.encode.encoders import Encoder

@@ -6,13 +6,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from kina_build.config import DedupRules, EngineRules
 from kina_build.dedup.search.blocks import bytes_a_row, pairs_in_files, rows_a_block
 from kina_build.dedup.search.fast import KnownVectors
+from kina_build.dedup.search.kept import IndexFile
 from kina_build.dedup.search.scan import Pairs, pairs_above
 from kina_build.encode.kept import Reuse
 from kina_build.encode.vectorfiles import VectorFiles, VectorSet
@@ -41,6 +42,8 @@ class Place:
     engine: EngineRules
     folder: Path
     reuse: Reuse = field(default_factory=Reuse)
+    index: Path | None = None
+    """File of a FAISS index that is kept between runs."""
 
     def room(self, items: int, dimension: int, rules: DedupRules, working: int = 0) -> int:
         """Return how many bytes vectors may take here: none where Ray has parts to share out.
@@ -75,21 +78,34 @@ class Place:
         Raises:
             ConfigError: it was asked for, but the vectors are not in memory.
         """
-        if vectors is None or rules.search == "exact" or isinstance(vectors, KnownVectors):
+        if vectors is None or isinstance(vectors, KnownVectors):
             return False
+        asked = rules.search == "faiss" or self.index is not None
         if not isinstance(vectors, VectorFiles):
-            return rules.search == "faiss" or len(vectors) <= rules.faiss_up_to
-        if rules.search == "faiss":
+            return asked or (rules.search == "auto" and len(vectors) <= rules.faiss_up_to)
+        if asked:
             raise ConfigError(
                 "the vectors do not fit in memory, and FAISS holds them all",
-                hint='raise --memory, or set dedup.search = "auto"',
+                hint='raise --memory, or leave --index out and set dedup.search = "auto"',
             )
         return False
 
     @contextmanager
-    def scanning(self, vectors: VectorSet | None, rules: DedupRules) -> Iterator[Scan]:
-        """Open the engine and give the function that finds close pairs on it."""
-        if isinstance(vectors, KnownVectors):
+    def scanning(
+        self, vectors: VectorSet | None, rules: DedupRules, kept: IndexFile | None = None
+    ) -> Iterator[Scan]:
+        """Open the engine and give the function that finds close pairs on it.
+
+        Args:
+            vectors: where they lie decides how they are compared.
+            rules: what was asked for, and up to which size FAISS compares all.
+            kept: the index that spares comparing what was compared before.
+        """
+        if kept is not None:
+            self.by_faiss(vectors, rules)
+            with replace(self, index=None).scanning(vectors, rules) as scan:
+                yield partial(kept.pairs, scan=scan)
+        elif isinstance(vectors, KnownVectors):
             yield KnownVectors.pairs
         elif self.by_faiss(vectors, rules):
             from kina_build.dedup.search.faiss import flat_pairs
