@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from kina_build.config import DedupRules
 from kina_build.dedup.clusters import Decision, Members, build_clusters, decide, rank_item
 from kina_build.dedup.encoded import EncodedPool
 from kina_build.dedup.evidence import Evidence, compare
 from kina_build.dedup.lexical import Reading
+from kina_build.dedup.probability import learn_shift, log_odds, probability
 from kina_build.dedup.records import Dropped, DuplicatePair, Duplicates, Held
 from kina_build.dedup.search.candidates import RowPair, cosines_of, cross_lingual_pairs, lexical_pairs
 from kina_build.dedup.search.place import Scan
@@ -38,8 +40,9 @@ def find_copies(
     """
     decided = corpus.decided
     candidates, crossing, skipped = find_candidates(corpus, rules, on_progress, scan)
+    shift = _shift_of(corpus, candidates, rules)
     judged = [
-        compare_rows(corpus, rows, cosine, rules, crossing=rows in crossing)
+        compare_rows(corpus, rows, cosine, rules, crossing=rows in crossing, shift=shift)
         for rows, cosine in candidates.items()
     ]
     pairs = [pair for pair in judged if pair.status != "distinct" or pair.rule == "override"]
@@ -133,10 +136,11 @@ def compare_rows(
     rules: DedupRules,
     *,
     crossing: bool = False,
+    shift: float = 0.0,
 ) -> DuplicatePair:
     """Compare two items of a corpus and give the verdict."""
     left, right = (corpus.readings[row] for row in rows)
-    return compare_readings(corpus, (left, right), cosine, rules, crossing=crossing)
+    return compare_readings(corpus, (left, right), cosine, rules, crossing=crossing, shift=shift)
 
 
 def compare_readings(
@@ -146,6 +150,7 @@ def compare_readings(
     rules: DedupRules,
     *,
     crossing: bool = False,
+    shift: float = 0.0,
 ) -> DuplicatePair:
     """Compare the readings of two items, the smaller id first, and give the verdict."""
     left, right = readings
@@ -160,7 +165,24 @@ def compare_readings(
         verdict = Verdict("review", "cross_lingual", "each is the other's nearest in its language")
     else:
         verdict = judge_by_cosine(evidence, rules) if rules.rule == "cosine" else judge(evidence, rules)
-    return write_pair(ids, evidence, verdict)
+    chance = None
+    if verdict.status == "review" and verdict.rule != "cross_lingual":
+        chance = probability(evidence, shift)
+        if verdict.rule == "cosine" and chance < rules.review_floor:
+            verdict = replace(verdict, status="close")
+    return write_pair(ids, evidence, verdict, chance)
+
+
+def _shift_of(corpus: EncodedPool, cosines: Mapping[RowPair, float | None], rules: DedupRules) -> float:
+    """Learn from what people decided about pairs of this pool."""
+    odds, said = [], []
+    for same, pairs in ((True, corpus.decided.same), (False, corpus.decided.different)):
+        for one, other in sorted(pairs):
+            rows = (corpus.rows[one], corpus.rows[other])
+            left, right = (corpus.readings[row] for row in rows)
+            odds.append(log_odds(compare(left, right, cosines.get(rows), corpus.common, rules)))
+            said.append(same)
+    return learn_shift(odds, said)
 
 
 def compare_equal(corpus: EncodedPool, rules: DedupRules) -> list[DuplicatePair]:
@@ -175,7 +197,9 @@ def compare_equal(corpus: EncodedPool, rules: DedupRules) -> list[DuplicatePair]
     return pairs
 
 
-def write_pair(ids: tuple[str, str], evidence: Evidence, verdict: Verdict) -> DuplicatePair:
+def write_pair(
+    ids: tuple[str, str], evidence: Evidence, verdict: Verdict, chance: float | None
+) -> DuplicatePair:
     """Write evidence and verdict as one record."""
     return DuplicatePair(
         item_id=ids[0],
@@ -190,6 +214,7 @@ def write_pair(ids: tuple[str, str], evidence: Evidence, verdict: Verdict) -> Du
         status=verdict.status,
         rule=verdict.rule,
         reason=verdict.reason,
+        probability=chance,
     )
 
 

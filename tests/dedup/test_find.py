@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 
@@ -12,6 +13,7 @@ from kina_build.dedup.find import find_copies
 from kina_build.dedup.lexical import read_item
 from kina_build.dedup.overrides import Override, content_hash
 from kina_build.dedup.reading import spread_edges
+from kina_build.dedup.records import Duplicates
 from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item
 from tests.dedup.conftest import WordEncoder
@@ -109,10 +111,32 @@ def test_what_is_only_close_is_looked_at_last(make_item: Make, words: WordEncode
         make_item("b1", "Which foramina pierce the sphenoid bone?", ["ovale and rotundum", "magnum"]),
         make_item("b2", "Which foramina pierce the sphenoid bone?", ["two of the base", "the jugular one"]),
     ]
-    rules = DedupRules(threshold=0.5, template_share=0.9)
+    rules = DedupRules(threshold=0.5, template_share=0.9, review_floor=0)
     result = find_copies(read_corpus(pool, words), rules)
     assert {(pair.item_id, pair.rule) for pair in result.pairs} == {("a1", "cosine"), ("b1", "options")}
     assert [cluster.item_ids for cluster in in_order(result)] == [("b1", "b2"), ("a1", "a2")]
+    floor = rules.model_copy(update={"review_floor": 0.1})
+    result = find_copies(read_corpus(pool, words), floor)
+    likely = {pair.item_id: pair.probability for pair in result.pairs}
+    assert [(pair.item_id, pair.status) for pair in result.pairs] == [("a1", "close"), ("b1", "review")]
+    assert likely["a1"] < 0.1 < 0.5 < likely["b1"]
+    assert [cluster.item_ids for cluster in result.clusters] == [("b1", "b2")]
+    assert ("a1", "a2") in result.conflict_edges  # never selected together, though nobody is asked
+    assert result.report["review"]["pairs"] == 1
+    said = [Override(decision="same", item_id="a1", other_id="a2")]
+    again = find_copies(read_corpus(pool, words, overrides=said), floor)
+    assert again.pairs[1].probability > likely["b1"]  # what people decide moves the chances of the others
+
+
+def test_a_file_of_an_older_version_is_read(make_item: Make) -> None:
+    pool = [make_item(name, "Which lock fills first?", ["mill", "north"]) for name in "ab"]
+    document = json.loads(find_copies(read_corpus(pool, None)).model_dump_json())
+    for name in ("groups", "fast"):
+        document.pop(name)
+    for name in ("review_floor", "equal_listed"):
+        document["rules"].pop(name)
+    assert Duplicates.model_validate(document).groups == ()
+    assert "probability" not in document["pairs"][0]
 
 
 def test_a_dropped_item_holds_no_place_for_its_copies(make_item: Callable[..., Item]) -> None:

@@ -214,7 +214,7 @@ def _judge(evidence: Evidence, rules: DedupRules) -> tuple[Finding, Verdict] | N
         return "contaminated", verdict
     if verdict.status in {"template_sibling", "same_passage"}:
         return verdict.status, verdict
-    return ("review", verdict) if verdict.status == "review" else None
+    return ("review", verdict) if verdict.status in {"review", "close"} else None
 
 
 def _stands_without_key(evidence: Evidence, verdict: Verdict) -> bool:
