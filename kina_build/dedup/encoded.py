@@ -188,7 +188,7 @@ def _read(items: Sequence[Item], rules: DedupRules, overrides: Sequence[Override
     folded = tuple(map(read_item, ordered))
     common = count_common(folded, rules.common_limit)
     readings = tuple(drop_boilerplate(reading, common) for reading in folded)
-    decided = resolve_overrides(overrides, readings)
+    decided = resolve_overrides(overrides, readings, ordered)
     equal = _find_equal(ordered, readings, decided, rules)
     stood_for = {row for _, rows in equal for row in rows}
     kept = [row for row in range(len(ordered)) if row not in stood_for]

@@ -167,6 +167,11 @@ def test_contradictory_overrides_are_refused(pool: list[Item]) -> None:
         read_corpus(pool, None, overrides=torn)
     with pytest.raises(InputError, match="names no other_id"):
         read_corpus(pool, None, overrides=[Override(decision="same", item_id="n1")])
+    with pytest.raises(InputError, match="names 'n1' twice"):
+        read_corpus(pool, None, overrides=[Override(decision="same", item_id="n1", other_id="n1")])
+    for letter, said in (("Z", "no option 'Z'"), ("A", "A is its key already")):
+        with pytest.raises(InputError, match=said):
+            read_corpus(pool, None, overrides=[Override(decision="wrong_key", item_id="k2", letter=letter)])
 
 
 def test_an_encoder_that_cannot_read_the_items_is_refused(pool: list[Item]) -> None:
