@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kina_build.config import DedupRules
+from kina_build.config import DedupRules, EngineRules
 from kina_build.dedup.search.faiss import flat_pairs
 from kina_build.dedup.search.kept import IndexFile, check_index, read_index
+from kina_build.dedup.search.place import Place
 from kina_build.dedup.search.scan import Pairs, pairs_above
 from kina_build.encode.kept import Reuse
-from kina_build.errors import InputError, Refusal
+from kina_build.errors import ConfigError, InputError, Refusal
 from tests.dedup.test_scan import skewed
 
 
@@ -99,3 +100,11 @@ def test_an_index_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     path.write_text("my thesis")
     with pytest.raises(InputError):
         check_index(path, b"e" * 32, forced=True)
+
+
+@pytest.mark.parametrize(("search", "index"), [("faiss", None), ("auto", Path("pool.index"))])
+def test_vectors_that_do_not_fit_are_told_before_they_are_encoded(search: str, index: Path | None) -> None:
+    rules, engine = DedupRules.model_validate({"search": search}), EngineRules(memory_mb=2000)
+    assert Place(engine, Path(), index=index).room(1000, 384, rules) > 0
+    with pytest.raises(ConfigError, match="FAISS holds them all"):
+        Place(engine, Path(), index=index).room(10**8, 384, rules)

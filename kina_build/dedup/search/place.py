@@ -55,11 +55,13 @@ class Place:
             working: bytes that the encoder will take once it is loaded.
 
         Raises:
-            ConfigError: not even two blocks fit; said now, and not after hours of encoding.
+            ConfigError: not even two blocks fit, or FAISS was asked for; said now, and not after hours of
+                encoding.
         """
         spread = self.engine.kind == "ray" and items > rules.block_rows
         room = 0 if spread else spare_bytes(self.engine) - working
         if items * bytes_a_row(dimension, rules) > room:  # the encoder is not there when they are compared
+            self._refuse_faiss(rules)
             workers = self.engine.workers or os.cpu_count() or 1
             rows_a_block(dimension, part_bytes(self.engine, workers), rules)
         return room
@@ -80,15 +82,18 @@ class Place:
         """
         if vectors is None or isinstance(vectors, KnownVectors):
             return False
+        if isinstance(vectors, VectorFiles):
+            self._refuse_faiss(rules)
+            return False
         asked = rules.search == "faiss" or self.index is not None
-        if not isinstance(vectors, VectorFiles):
-            return asked or (rules.search == "auto" and len(vectors) <= rules.faiss_up_to)
-        if asked:
+        return asked or (rules.search == "auto" and len(vectors) <= rules.faiss_up_to)
+
+    def _refuse_faiss(self, rules: DedupRules) -> None:
+        if rules.search == "faiss" or self.index is not None:
             raise ConfigError(
                 "the vectors do not fit in memory, and FAISS holds them all",
                 hint='raise --memory, or leave --index out and set dedup.search = "auto"',
             )
-        return False
 
     @contextmanager
     def scanning(
