@@ -37,8 +37,9 @@ from typing import Any
 import numpy as np
 
 from kina_build.config import DedupRules, EngineRules
+from kina_build.dedup.search.across import scan_across
 from kina_build.dedup.search.blocks import pairs_in_files
-from kina_build.dedup.search.faiss import build_inverted_file, scan_across, search
+from kina_build.dedup.search.faiss import build_inverted_file, search
 from kina_build.dedup.search.scan import Pairs, pairs_above
 from kina_build.encode.vectorfiles import open_vectors, write_vectors
 from kina_build.engine import open_engine

@@ -188,6 +188,9 @@ class DedupRules(Section):
     """Items showing a text from which on it is too common to tell items apart."""
     group_limit: int = Field(200, ge=2)
     """Largest group with equal gold, options or passage that is compared pair by pair."""
+    equal_listed: int = Field(20, ge=1)
+    """Items of one text with equal options and key up to which each pair of them is listed: of more, each
+    is listed with the one that stands for them all."""
     strong_options: float = Field(0.6, gt=0, le=1)
     """Option overlap (Jaccard) that, with the same right answer, is strong evidence of a copy."""
     strong_cosine: float = Field(0.70, gt=0, le=1)
@@ -204,7 +207,10 @@ class DedupRules(Section):
     """Overlap (Jaccard of 3-grams) from which two passages are one."""
     context_tokens: int = Field(30, ge=1)
     """Tokens of shared sentences from which two stems are questions about one passage."""
-    conflict_statuses: tuple[str, ...] = ("duplicate", "conflict", "review", "template_sibling")
+    review_floor: float = Field(0.1, ge=0, le=1)
+    """Least chance of being a copy at which a pair that the encoder alone finds alike is put to review: on
+    MMLU-Pro 28 of 249 such pairs, nearly all true; of the others 1 in 30 was. 0 puts all of them there."""
+    conflict_statuses: tuple[str, ...] = ("duplicate", "conflict", "review", "close", "template_sibling")
     """Statuses whose pairs selection must not take together; KINA paper: no pair of the final set
     has duplicate risk above tau_dup."""
     checked_fields: tuple[str, ...] = ("key_checked", "expert_checked")

@@ -35,7 +35,7 @@ class Members:
     paths: Mapping[str, str]
     """Taxonomy path of each item, written out."""
     rows: Mapping[str, int]
-    """Row of each item in `vectors`."""
+    """Row of each item in `vectors`: of equal items, that of the one that stands for them."""
     vectors: VectorSet | None
     """Shape (items, dimension); None where no encoder was asked."""
 
@@ -105,18 +105,23 @@ def _cluster(pairs: Sequence[DuplicatePair], members: Members) -> Cluster:
     status = _status(pairs)
     places = sorted({members.paths[name] for name in names} - {""})
     twice_filed = status != "review" and len(places) > 1
-    rows = [members.rows[name] for name in names]
+    rows = sorted({members.rows[name] for name in names})
     return Cluster(
         item_ids=tuple(names),
         status=status,
         kept=tuple(name for name in names if name in members.kept),
         lowest_cosine=None if members.vectors is None else _lowest(members.vectors[rows]),
-        chain=find_chain((pair.item_id, pair.other_id) for pair in pairs),
+        chain=find_chain((pair.item_id, pair.other_id) for pair in pairs if _is_compared(pair, members)),
         cross_discipline=twice_filed,
         needs_decision=not members.held.isdisjoint(names)
         or (twice_filed and _many_paths(names, members) and members.pinned.isdisjoint(names)),
         paths=tuple(places),
     )
+
+
+def _is_compared(pair: DuplicatePair, members: Members) -> bool:
+    """Tell whether a pair was found, and is not one of an item with the one that stands for it."""
+    return members.rows[pair.item_id] != members.rows[pair.other_id]
 
 
 def _many_paths(names: Sequence[str], members: Members) -> bool:

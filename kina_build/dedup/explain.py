@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
 from kina_build.dedup.encoded import EncodedPool
-from kina_build.dedup.find import compare_rows
+from kina_build.dedup.find import compare_readings
 from kina_build.dedup.overrides import content_hash
-from kina_build.dedup.records import Cluster, DuplicatePair, Duplicates, Record
+from kina_build.dedup.records import Cluster, DuplicatePair, Duplicates, Record, chance_of
 from kina_build.dedup.search.scan import DECIMALS, row_cosines
 from kina_build.encode.vectorfiles import VectorSet
 from kina_build.errors import InputError
@@ -41,15 +41,14 @@ def explain_item(
     Raises:
         InputError: there is no such item.
     """
-    check_item(item_id, corpus.items)
-    rows = {item.item_id: row for row, item in enumerate(corpus.items)}
+    check_item(item_id, corpus.all_items)
     decision, reason = _decision(item_id, result)
     return Explanation(
         item_id=item_id,
-        content=content_hash(corpus.readings[rows[item_id]]),
+        content=content_hash(corpus.reading_of(item_id)),
         decision=decision,
         reason=reason,
-        nearest=tuple(_nearest(rows[item_id], corpus, result, rules)),
+        nearest=tuple(_nearest(item_id, corpus, result, rules)),
     )
 
 
@@ -74,8 +73,8 @@ def _decision(item_id: str, result: Duplicates) -> tuple[Literal["kept", "droppe
     return "kept", f"stands for {', '.join(stands)}" if stands else "no other item is a copy of it"
 
 
-def _nearest(row: int, corpus: EncodedPool, result: Duplicates, rules: DedupRules) -> list[DuplicatePair]:
-    item_id = corpus.items[row].item_id
+def _nearest(item_id: str, corpus: EncodedPool, result: Duplicates, rules: DedupRules) -> list[DuplicatePair]:
+    row, own = corpus.rows[item_id], corpus.reading_of(item_id)
     known = {
         pair.other_id if pair.item_id == item_id else pair.item_id: pair
         for pair in result.pairs
@@ -86,16 +85,14 @@ def _nearest(row: int, corpus: EncodedPool, result: Duplicates, rules: DedupRule
     cosines = _cosines_to(corpus.vectors, row)
     order = np.lexsort((np.arange(len(cosines)), -cosines)).tolist()
     nearest = [other for other in order if other != row][: rules.nearest_shown]
-    nearest += [
-        other for other, item in enumerate(corpus.items) if item.item_id in known and other not in nearest
-    ]
-    return [
-        known.get(corpus.items[other].item_id)
-        or compare_rows(
-            corpus, (min(row, other), max(row, other)), round(float(cosines[other]), DECIMALS), rules
-        )
-        for other in nearest
-    ]
+    nearest += sorted({corpus.rows[name] for name in known} - {row, *nearest})
+    found = [known[name] for name in sorted(known) if corpus.rows[name] == row][: rules.nearest_shown]
+    for other in nearest:
+        reading, cosine = corpus.readings[other], round(float(cosines[other]), DECIMALS)
+        left, right = sorted((own, reading), key=lambda one: one.item_id)
+        pair = known.get(reading.item_id)
+        found.append(pair or compare_readings(corpus, (left, right), cosine, rules))
+    return found
 
 
 def _cosines_to(vectors: VectorSet, row: int) -> NDArray[np.float64]:
@@ -135,17 +132,18 @@ def render_clusters(result: Duplicates, items: Sequence[Item]) -> str:
 
 
 def in_order(result: Duplicates) -> list[Cluster]:
-    """Return the clusters as people should look at them: last those of which only the encoder speaks.
+    """Return the clusters as people should look at them: of those to be reviewed, the likeliest first."""
+    chances: dict[str, float] = {}
+    for pair in result.pairs:
+        if pair.status == "review":
+            for name in (pair.item_id, pair.other_id):
+                chances[name] = max(chances.get(name, 0.0), chance_of(pair))
 
-    On MMLU-Pro 1 of 17 such pairs was a copy, of those with other evidence 8 of 8.
-    """
-    told = {
-        name
-        for pair in result.pairs
-        if pair.status == "review" and pair.rule != "cosine"
-        for name in (pair.item_id, pair.other_id)
-    }
-    return sorted(result.clusters, key=lambda one: one.status == "review" and told.isdisjoint(one.item_ids))
+    def place(cluster: Cluster) -> tuple[bool, float]:
+        review = cluster.status == "review"
+        return review, -max(chances.get(name, 0.0) for name in cluster.item_ids) if review else 0.0
+
+    return sorted(result.clusters, key=place)
 
 
 def _view(

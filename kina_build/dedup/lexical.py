@@ -165,11 +165,15 @@ class Common:
 
     def tells(self, option: str) -> bool:
         """Tell whether an option text is evidence of which item shows it."""
-        return self.options[option] < self.limit and not FORMULAIC.fullmatch(option.casefold())
+        return self.options[option] < self.limit and not _formulaic(option)
 
     def generic_stem(self, stem: str) -> bool:
         """Tell whether many items ask with these same words."""
         return self.stems[stem] >= self.limit
+
+
+def _formulaic(option: str) -> bool:
+    return FORMULAIC.fullmatch(option.casefold()) is not None
 
 
 def read_item(item: Item) -> Reading:
@@ -228,11 +232,20 @@ def right_places(item: Item) -> tuple[int, ...]:
 
 
 def count_common(readings: Iterable[Reading], limit: int) -> Common:
-    """Count stems, their sentences and option texts over a corpus."""
+    """Count stems, their sentences and option texts over a corpus, each different question once.
+
+    A question that stands there twenty times is not common for that: it is one question. Where its
+    options are those of any question ("True", "False"), what tells the twenty apart may be missing.
+    """
     stems: Counter[str] = Counter()
     segments: Counter[str] = Counter()
     options: Counter[str] = Counter()
+    seen: set[object] = set()
     for reading in readings:
+        shown = (reading.stem, reading.options, reading.material)
+        if shown in seen and not all(map(_formulaic, reading.options)):
+            continue
+        seen.add(shown)
         stems[reading.stem] += 1
         segments.update(set(reading.segments))
         options.update(set(reading.options))

@@ -62,6 +62,12 @@ class DedupOptions:
         "missed, and how many at most is measured.",
     )
     no_near: bool = option(False, "--no-near", help=_NO_NEAR)
+    index: Path | None = option(
+        None,
+        help="A FAISS index of the pool, made when absent and kept current: of a pool that grew, only new "
+        "items are compared with it.",
+        role=Role.kept,
+    )
     cache: Path | None = option(None, help=_CACHE, role=Role.kept)
     no_cache: bool = option(False, help=_NO_CACHE, role=Role.manner)
     unknown_limit: float | None = setting("dedup.unknown_limit", help=_UNKNOWN, min=0, max=1)
@@ -107,13 +113,17 @@ def shaping(options: DedupOptions | ContaminationOptions, rules: DedupRules) -> 
     if isinstance(options, DedupOptions):
         _check(options, rules)
     form = {} if options.no_near else {"text_form": TEXT_FORM}
-    page = {"page": options.page is not None} if isinstance(options, DedupOptions) else {}
-    return {"dedup": rules.shaping, **form, **page}
+    made = {}
+    if isinstance(options, DedupOptions):
+        made = {"page": options.page is not None, **({"index": True} if options.index else {})}
+    return {"dedup": rules.shaping, **form, **made}
 
 
 def _check(options: DedupOptions, rules: DedupRules) -> None:
     if rules.rule == "cosine" and options.no_near:
         raise UsageError("--rule cosine needs an encoder", hint="leave --no-near out")
+    if options.index and (options.no_near or options.near == "fast" or options.explain is not None):
+        raise UsageError("--index keeps every item's vector: not with --no-near, --near fast or --explain")
     if options.near == "fast" and options.no_near:
         raise UsageError("--near fast and --no-near exclude one another")
     if options.near == "fast" and (options.labels or options.explain is not None):

@@ -11,6 +11,7 @@ from typing import Literal
 from kina_build.dedup.lexical import Reading
 from kina_build.dedup.records import Record
 from kina_build.errors import InputError
+from kina_build.items.model import Item
 
 IdPair = tuple[str, str]
 """Two item ids, the smaller one first."""
@@ -52,13 +53,21 @@ def content_hash(reading: Reading) -> str:
     return hashlib.sha256(reading.raw.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_DIGITS]
 
 
-def resolve_overrides(overrides: Sequence[Override], readings: Sequence[Reading]) -> Decided:
+def resolve_overrides(
+    overrides: Sequence[Override], readings: Sequence[Reading], items: Sequence[Item]
+) -> Decided:
     """Tell overrides in the ids of a pool.
+
+    Args:
+        overrides: what people decided.
+        readings: of the pool's items.
+        items: the same, as they are.
 
     Raises:
         InputError: `same` or `different` without a second item, or both said of one pair; an item both
-            kept and dropped.
+            kept and dropped; a right letter that no option has, or that is the key already.
     """
+    by_id = {item.item_id: item for item in items}
     named: dict[str, set[str]] = defaultdict(set)
     for reading in readings:
         named[content_hash(reading)].add(reading.item_id)
@@ -75,9 +84,13 @@ def resolve_overrides(overrides: Sequence[Override], readings: Sequence[Reading]
             # one of several byte-equal copies is enough
             kept.add(min(members[0]))
         elif row.decision in {"drop", "wrong_key"}:
+            for name in members[0]:
+                _check_letter(row, by_id[name])
             dropped |= dict.fromkeys(members[0], _reason(row))
+        elif not (named_pairs := _pairs_between(*members)):
+            raise InputError(f"override {row.decision!r} names {row.item_id!r} twice: it needs two items")
         else:
-            pairs[row.decision] |= _pairs_between(*members)
+            pairs[row.decision] |= named_pairs
     _check_agreement(pairs, kept & dropped.keys())
     same, different = (frozenset(pairs[name]) for name in ("same", "different"))
     return Decided(frozenset(kept), same, different, dict(sorted(dropped.items())), tuple(unused))
@@ -88,6 +101,22 @@ def _reason(row: Override) -> str:
     if row.decision == "wrong_key":
         reason = f"a person said: its key is wrong, {row.letter or 'no option'} is right"
     return f"{reason} ({row.note})" if row.note else reason
+
+
+def _check_letter(row: Override, item: Item) -> None:
+    if row.decision != "wrong_key" or not row.letter:
+        return
+    keys = [option.key for option in item.options]
+    if keys and row.letter not in keys:
+        raise InputError(
+            f"override wrong_key of {item.item_id!r}: no option {row.letter!r}",
+            hint=f"its options are {', '.join(keys)}",
+        )
+    if row.letter == item.correct_answer:
+        raise InputError(
+            f"override wrong_key of {item.item_id!r}: {row.letter} is its key already",
+            hint="give the letter that is right, or none",
+        )
 
 
 def _names(row: Override) -> list[str]:

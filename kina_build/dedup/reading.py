@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence, Set
+from itertools import combinations, product
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.rows.jsonl import read_document
+
+Edge = tuple[str, str]
 
 
 class _Known(BaseModel):
@@ -43,10 +47,31 @@ class KnownDuplicates(_Known):
     dropped: tuple[KnownDrop, ...] = ()
     held: tuple[KnownHeld, ...] = ()
     clusters: tuple[KnownCluster, ...] = ()
-    conflict_edges: tuple[tuple[str, str], ...] = ()
+    conflict_edges: tuple[Edge, ...] = ()
+    groups: tuple[tuple[str, ...], ...] = ()
     encoder: str = ""
     revision: str = ""
     threshold: float | None = None
+
+
+def spread_edges(
+    edges: Iterable[Edge], groups: Iterable[Sequence[str]], gone: Set[str] = frozenset()
+) -> Iterator[Edge]:
+    """Yield every pair that edges and groups of equal items speak of.
+
+    Args:
+        edges: pairs that name of each group its first item only, or it with another of the group.
+        groups: items of which at most one is taken.
+        gone: items that are not taken anyway; no pair of a group names them.
+    """
+    groups = [tuple(group) for group in groups]
+    members = {group[0]: [name for name in group if name not in gone] for group in groups}
+    first_of = {name: group[0] for group in groups for name in group}
+    for one, other in edges:
+        if first_of.get(one, one) != first_of.get(other, other):
+            yield from product(members.get(one, [one]), members.get(other, [other]))
+    for names in members.values():
+        yield from combinations(names, 2)
 
 
 def read_duplicates(path: Path) -> KnownDuplicates:

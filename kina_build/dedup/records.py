@@ -6,15 +6,16 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from kina_build.config import DedupRules
 from kina_build.rows.jsonl import write_text
 
-Status = Literal["duplicate", "conflict", "review", "template_sibling", "same_passage", "distinct"]
+Status = Literal["duplicate", "conflict", "review", "close", "template_sibling", "same_passage", "distinct"]
 """duplicate: the same question with the same key, one of the two is dropped.
 conflict: the same question with another key, both are held until a person decides.
 review: evidence that a person should weigh; both are kept.
+close: the encoder alone finds them alike; put to nobody, but not selected together.
 template_sibling: one template, another number, name, sign or word; not a copy.
 same_passage: another question about the same passage; not a copy.
 distinct: looked alike, is another question; counted, not listed."""
@@ -61,6 +62,21 @@ class DuplicatePair(Record):
     """The rule that decided: exact, folded, key, strong, template, passage, options, cosine,
     cross_lingual or override."""
     reason: str
+    probability: float | None = None
+    """Chance that the two are one question, by the evidence (`kina_build.dedup.probability`): of pairs that
+    are put to review, and of close ones. Not written for others."""
+
+    @model_serializer(mode="wrap")
+    def _leave_out(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        told: dict[str, Any] = dump(self)
+        if self.probability is None:
+            told.pop("probability", None)
+        return told
+
+
+def chance_of(pair: DuplicatePair) -> float:
+    """Return by what pairs are ordered for people: their chance, or, where it is not told, the cosine."""
+    return (pair.cosine or 0.0) if pair.probability is None else pair.probability
 
 
 class Dropped(Record):
@@ -144,6 +160,9 @@ class Duplicates(Record):
     """Share of tokens the encoder does not know."""
     threshold: float
     rules: DedupRules
+    groups: tuple[tuple[str, ...], ...] = ()
+    """More than rules.equal_listed items of one text with equal options and key: pairs and edges name each
+    only with the first, and what they say of the first holds for all. Not written where there are none."""
     fast: Approximation | None = None
     """What --near fast left out; not written where every item was encoded."""
 
@@ -157,6 +176,7 @@ class Duplicates(Record):
             "held": len(self.held),
             "pairs": self.counts,
             "conflict_edges": len(self.conflict_edges),
+            **({"review": self._review()} if "review" in self.counts or "close" in self.counts else {}),
             "clusters": {
                 status: sum(cluster.status == status for cluster in self.clusters)
                 for status in ("conflict", "duplicate", "review")
@@ -171,9 +191,23 @@ class Duplicates(Record):
             **({} if self.fast is None else {"fast": self.fast.model_dump(mode="json")}),
         }
 
+    def _review(self) -> dict[str, Any]:
+        """Say how many copies are put to review, and how many are not, by the chance of each pair."""
+        found = {
+            status: [pair.probability for pair in self.pairs if pair.status == status]
+            for status in ("review", "close")
+        }
+        expected, left = (sum(one for one in chances if one is not None) for chances in found.values())
+        return {
+            "pairs": len(found["review"]),
+            "expected_copies": round(expected, 1),
+            "precision": round(expected / len(found["review"]), 3) if found["review"] else None,
+            "recall": round(expected / (expected + left), 3) if expected + left else None,
+        }
+
     def write(self, path: Path) -> None:
         """Write duplicates.json."""
-        unused = {"fast"} if self.fast is None else set()
+        unused = {name for name in ("groups", "fast") if not getattr(self, name)}
         write_text(path, dump_rows(self.model_dump(mode="json", exclude=unused)))
 
     def __str__(self) -> str:

@@ -14,12 +14,14 @@ from kina_build.dedup.find import find_copies
 from kina_build.dedup.options import ContaminationOptions, DedupOptions
 from kina_build.dedup.overrides import Override
 from kina_build.dedup.records import Duplicates
+from kina_build.dedup.search.kept import IndexFile, check_index
 from kina_build.dedup.search.place import Place
 from kina_build.dedup.threshold import LabelledPair, ThresholdChoice, choose_for_corpus
 from kina_build.encode import loading
 from kina_build.encode.encoders import Encoder, packages_of, working_bytes
-from kina_build.encode.kept import Reuse
-from kina_build.encode.vectorcache import default_cache
+from kina_build.encode.kept import Reuse, key_of
+from kina_build.encode.texts import item_text
+from kina_build.encode.vectorcache import default_cache, vector_key
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.progress import NOBODY, Progress, Teller, silent
@@ -75,9 +77,9 @@ def find_duplicates(
         Refusal: the encoder does not know the items' script, or too many pairs are close.
     """
     loaded = encoder_of(encoder, rules) if near else None
-    corpus = read_corpus(_items(pool), loaded, rules, cache=cache, on_progress=on_progress)
+    corpus = read_corpus(_items(pool), loaded, rules, overrides, cache=cache, on_progress=on_progress)
     with Place(EngineRules(), Path()).scanning(corpus.vectors, rules) as scan:
-        return find_copies(corpus, rules, overrides, scan=scan)
+        return find_copies(corpus, rules, scan=scan)
 
 
 def run_dedup(
@@ -107,7 +109,7 @@ def run_dedup(
         tell.warn(f"override {row!r} names no item of this pool")
     done.result.write(options.output)
     if options.page:
-        write_text(options.page, render_clusters(done.result, done.corpus.items))
+        write_text(options.page, render_clusters(done.result, done.corpus.all_items))
     place.clear()
     return done
 
@@ -148,12 +150,12 @@ def _compare(
     if options.explain is not None:
         check_item(options.explain, items)
     encoder = loading.load_encoder(rules.encoder, rules, engine) if not options.no_near else None
+    if encoder and place.index:
+        check_index(place.index, key_of(encoder), forced=place.reuse.forced)
     with tell.progress("encoding") as progress:
         corpus = _encode(
             options, rules, place, items, encoder=encoder, progress=progress, decisions=decisions
         )
-    for line in place.reuse.notes:
-        tell.warn(line)
     if note := place.note(corpus.vectors):
         tell.say(note)
     choice = None
@@ -161,8 +163,11 @@ def _compare(
         choice = choose_for_corpus(read_typed(options.labels, LabelledPair), corpus, rules)
         if options.threshold is None:
             rules = rules.model_copy(update={"threshold": choice.chosen.threshold})
-    with place.scanning(corpus.vectors, rules) as scan, tell.progress("comparing") as progress:
-        result = find_copies(corpus, rules, decisions, progress, scan)
+    kept = _index_file(place, corpus, encoder)
+    with place.scanning(corpus.vectors, rules, kept) as scan, tell.progress("comparing") as progress:
+        result = find_copies(corpus, rules, progress, scan)
+    for line in place.reuse.notes:
+        tell.warn(line)
     packages = [
         "numpy",
         *(["faiss-cpu"] if place.by_faiss(corpus.vectors, rules) else []),
@@ -170,6 +175,14 @@ def _compare(
         *(["scipy"] if corpus.fast else []),
     ]
     return DedupRun(result, corpus, choice, tuple(packages), place.reuse)
+
+
+def _index_file(place: Place, corpus: EncodedPool, encoder: Encoder | None) -> IndexFile | None:
+    if place.index is None or encoder is None or corpus.vectors is None:
+        return None
+    source = key_of(encoder)
+    keys = [vector_key(source, item_text(item)) for item in corpus.items]
+    return IndexFile(place.index, source, keys, place.reuse)
 
 
 def _encode(
@@ -189,6 +202,7 @@ def _encode(
         items,
         encoder,
         rules,
+        decisions,
         cache=cache,
         files=place.folder,
         memory=lambda dimension: place.room(len(items), dimension, rules, working_bytes(encoder)),

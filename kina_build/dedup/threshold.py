@@ -56,7 +56,7 @@ def choose_for_corpus(
     """
     if corpus.vectors is None:
         raise UsageError("a threshold is a cosine: --labels needs an encoder")
-    rows = {item.item_id: row for row, item in enumerate(corpus.items)}
+    rows = corpus.rows
     absent = sorted({name for label in labels for name in (label.item_id, label.other_id)} - rows.keys())
     if absent:
         raise InputError(f"labelled item {absent[0]!r} is not in the pool ({len(absent)} such ids)")

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kina_build.dedup.records import DuplicatePair
+from kina_build.dedup.records import DuplicatePair, chance_of
 from kina_build.desk.bench import AGREED, Bench
 from kina_build.desk.book import Act, Key
 from kina_build.desk.words import align
@@ -104,7 +104,7 @@ def _pair_cases(bench: Bench) -> Iterator[Case]:
     twice = {
         frozenset(c.item_ids) for c in duplicates.clusters if c.needs_decision and c.status == "duplicate"
     }
-    ordered = sorted(duplicates.pairs, key=lambda pair: (-(pair.cosine or 0), pair.item_id, pair.other_id))
+    ordered = sorted(duplicates.pairs, key=lambda pair: (-chance_of(pair), pair.item_id, pair.other_id))
     for pair in ordered:
         if pair.item_id not in bench.items or pair.other_id not in bench.items:
             continue

@@ -130,6 +130,8 @@ class Reuse:
     """Vectors from the cache."""
     blocks: int = 0
     """Pairs of blocks that were compared before."""
+    indexed: int = 0
+    """Items whose close pairs stood in a kept index."""
     parts: int = 0
     """Finished parts of a folder of support."""
     replies: int = 0
@@ -144,7 +146,7 @@ class Reuse:
 
     def add(self, other: Reuse) -> None:
         """Add what a worker took over."""
-        for kind in ("vectors", "blocks", "parts", "replies"):
+        for kind in ("vectors", "blocks", "indexed", "parts", "replies"):
             setattr(self, kind, getattr(self, kind) + getattr(other, kind))
         for line in other.notes:
             self.note(line)

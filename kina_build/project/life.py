@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from kina_build.dedup.reading import spread_edges
 from kina_build.dedup.records import Contamination, Duplicates
 from kina_build.errors import UsageError
 from kina_build.items.checking.rule import Finding
@@ -202,15 +203,23 @@ def _why_not(root: Path, ids: list[str], item_id: str) -> str:
     cover = matrix.levels[matrix.rows(ids)].max(axis=0).astype("int64")
     more = (matrix.levels[own[0]].astype("int64") - cover).clip(min=0) @ matrix.weights
     rivals = [
-        one for pair in _conflicts(root) if item_id in pair for one in pair if one in ids and one != item_id
+        one
+        for pair in _conflicts(root, item_id)
+        if item_id in pair
+        for one in pair
+        if one in ids and one != item_id
     ]
     told = f"added to the {len(ids)} it would gain {int(more) / matrix.unit:.4f}"
     return f"near-copy of {rivals[0]}, which is; {told}" if rivals else told
 
 
-def _conflicts(root: Path) -> tuple[tuple[str, str], ...]:
+def _conflicts(root: Path, item_id: str) -> tuple[tuple[str, str], ...]:
     path = root / stages.DUPLICATES
-    return read_document(path, Duplicates).conflict_edges if path.exists() else ()
+    if not path.exists():
+        return ()
+    found = read_document(path, Duplicates)
+    gone = {one.item_id for one in found.dropped}
+    return tuple(spread_edges(found.conflict_edges, found.groups, gone - {item_id}))
 
 
 def _released(path: Path, item_id: str) -> Iterator[str]:

@@ -1,9 +1,10 @@
-"""Accuracies by discipline, with ranks only where there are items enough."""
+"""Accuracies on parts of the items: by discipline, and with and without what stands in other corpora."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.ranking.board import Board
@@ -67,6 +68,67 @@ def split_disciplines(board: Board, order: Sequence[int], level: float, least: i
     """
     found = sorted(set(board.disciplines) - {""})
     return [_describe(board, name, order, level, least) for name in found]
+
+
+class ExposedRow(BaseModel):
+    """Give one model's accuracy with and without the items that stand in other corpora."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str
+    accuracy: float
+    """On all items."""
+    without: float | None
+    """On the items that were not found elsewhere; none where all were."""
+    within: float | None
+    """On those that were found; none where there are none."""
+    place: int
+    """By accuracy on all items: 1 plus the models above."""
+    place_without: int | None
+
+
+class Exposed(BaseModel):
+    """Give accuracies with and without the items that stand in other corpora."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    items: int
+    """Ranked items that are contaminated."""
+    rows: tuple[ExposedRow, ...]
+    """In the order of the standings."""
+
+
+def split_exposed(board: Board, models: Sequence[str], contaminated: Collection[str]) -> Exposed:
+    """Set accuracies on all items beside those on the items that were not found elsewhere.
+
+    Args:
+        board: the scores.
+        models: those to tell of, in order.
+        contaminated: ids of items, ranked ones and others.
+    """
+    found = np.array([item_id in contaminated for item_id in board.item_ids], dtype=np.bool_)
+    rows = [board.models.index(model) for model in models]
+    scores = board.scores[rows]
+    whole = scores.mean(axis=1)
+    clean, dirty = (scores[:, mask].mean(axis=1) if mask.any() else None for mask in (~found, found))
+    return Exposed(
+        items=int(found.sum()),
+        rows=tuple(
+            ExposedRow(
+                model=model,
+                accuracy=round(float(whole[row]), 6),
+                without=None if clean is None else round(float(clean[row]), 6),
+                within=None if dirty is None else round(float(dirty[row]), 6),
+                place=_place(whole, row),
+                place_without=None if clean is None else _place(clean, row),
+            )
+            for row, model in enumerate(models)
+        ),
+    )
+
+
+def _place(accuracies: Floats, row: int) -> int:
+    return 1 + int((accuracies > accuracies[row] + 1e-12).sum())
 
 
 def spread_of(discipline: str, top: Floats) -> Spread:

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from kina_build.ranking.board import NotRanked
-from kina_build.ranking.disciplines import Discipline
+from kina_build.ranking.disciplines import Discipline, Exposed
 from kina_build.rows.jsonl import write_document
 from kina_build.scoring.estimator import Estimate
 
@@ -206,6 +206,8 @@ class Leaderboard(Row):
     paper: tuple[PaperRow, ...] = ()
     on_pool: OnPool | None = None
     """None, and not written: no estimator of these items was given."""
+    exposed: Exposed | None = None
+    """None, and not written: it was not said which items are contaminated."""
     notes: tuple[str, ...] = ()
     """What the figures may and may not be taken for."""
 
@@ -213,7 +215,8 @@ class Leaderboard(Row):
     def _leave_out(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what most boards do not have, so that their bytes stay what they were."""
         told: dict[str, Any] = dump(self)
-        return {name: one for name, one in told.items() if name != "on_pool" or one is not None}
+        rare = {"on_pool", "exposed"}
+        return {name: one for name, one in told.items() if name not in rare or one is not None}
 
     @property
     def report(self) -> dict[str, Any]:

@@ -52,6 +52,11 @@ class RankOptions:
         help="Rank on these items only: a selection.json, or rows with item_id.",
         role=Role.input,
     )
+    contaminated: Path | None = option(
+        None,
+        help="contamination.json of `kina contamination`: adds every model's accuracy without those items.",
+        role=Role.input,
+    )
     clusters: Path | None = option(
         None,
         help="Rows of item_id, cluster: items of one cluster are drawn together.",
@@ -119,6 +124,7 @@ class RankOptions:
         paired = [
             self.missing,
             self.only,
+            self.contaminated,
             self.clusters,
             self.item_analysis,
             self.items,

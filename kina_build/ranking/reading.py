@@ -10,10 +10,12 @@ from typing import Protocol, runtime_checkable
 from pydantic import BaseModel
 
 from kina_build.config import RankingRules
+from kina_build.dedup.records import Contamination
 from kina_build.errors import UsageError
 from kina_build.progress import Progress, silent
 from kina_build.ranking.assembly import Extras, rank_board
 from kina_build.ranking.board import Board, Missing, build_board
+from kina_build.ranking.disciplines import split_exposed
 from kina_build.ranking.files import itemfiles, sources
 from kina_build.ranking.files.emit import emit, read_statement
 from kina_build.ranking.files.itemfiles import ItemKey, read_items
@@ -86,6 +88,9 @@ def rank_files(
         board, rules, seed=options.seed, extras=extras, paper=options.paper, on_progress=on_progress
     )
     ranked = estimate_files(ranked, board, options)
+    if options.contaminated is not None:
+        found = read_document(options.contaminated, Contamination).contaminated
+        ranked = _expose(ranked, board, found)
     return Ranking(ranked, _analyse(board, extras) if options.item_analysis else None)
 
 
@@ -100,6 +105,7 @@ def rank(
     rules: RankingRules = RankingRules(),
     paper: bool = False,
     estimator: Estimator | None = None,
+    contaminated: Iterable[str] | None = None,
     on_progress: Progress = silent,
 ) -> Leaderboard:
     """Rank models by per-item scores in [0, 1].
@@ -114,6 +120,7 @@ def rank(
         rules: resamples, level, least discipline and so on.
         paper: add the KINA paper's own stability table.
         estimator: of a short form, as `shrink` makes it: also estimate the scores on the whole pool.
+        contaminated: ids of items that stand in other corpora, to add accuracies without them.
         on_progress: told of resamples.
 
     Raises:
@@ -138,7 +145,13 @@ def rank(
     )
     extras = Extras(missing=missing, stated=table.stated)
     ranked = rank_board(board, rules, seed=seed, extras=extras, paper=paper, on_progress=on_progress)
-    return ranked if estimator is None else estimate_board(ranked, board, estimator)
+    ranked = ranked if estimator is None else estimate_board(ranked, board, estimator)
+    return ranked if contaminated is None else _expose(ranked, board, contaminated)
+
+
+def _expose(ranked: Leaderboard, board: Board, contaminated: Iterable[str]) -> Leaderboard:
+    models = [one.model for one in ranked.standings]
+    return ranked.model_copy(update={"exposed": split_exposed(board, models, frozenset(contaminated))})
 
 
 def _analyse(board: Board, extras: Extras) -> list[ItemFigures]:

@@ -96,6 +96,7 @@ class Files:
         """
         quotas = read_quotas(self.quota) if self.quota and not self.is_proportional else ()
         by_domain = self.strata is not None and bool(set(budget_sizes(quotas)) - {""})
+        exclude = read_ids(self.exclude) if self.exclude else frozenset[str]()
         inputs = Inputs(
             matrix=load_support(
                 self.support, self.anchors, memory_mb=engine.memory_mb, shared=engine.kind == "ray"
@@ -105,10 +106,10 @@ class Files:
             if self.strata and by_domain
             else None,
             quotas=quotas,
-            conflicts=read_conflicts(self.conflicts) if self.conflicts else (),
+            conflicts=read_conflicts(self.conflicts, exclude) if self.conflicts else (),
             conflict_mode=conflict_mode,
             must=read_ids(self.must, "--must") if self.must else frozenset(),
-            exclude=read_ids(self.exclude) if self.exclude else frozenset(),
+            exclude=exclude,
         )
         inputs = self._decided(inputs)
         if self.balance is not None or self.difficulty is not None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kina_build.dedup.reading import spread_edges
 from kina_build.errors import InputError, RowErrors, UsageError
 from kina_build.rows.jsonl import canonical
 from kina_build.rows.source import each
@@ -91,20 +92,26 @@ def read_quotas(path: Path) -> tuple[Quota, ...]:
     return tuple(sorted(quotas, key=lambda quota: (quota.domain, quota.stratum)))
 
 
-def read_conflicts(paths: Path | Sequence[Path]) -> tuple[Pair, ...]:
+def read_conflicts(paths: Path | Sequence[Path], gone: Set[str] = frozenset()) -> tuple[Pair, ...]:
     """Read rows of item_id, other_id, or the conflict_edges of a duplicates.json; all files' pairs count.
+
+    Args:
+        paths: a file, or several.
+        gone: items that are left out anyway: of many equal items, no pair is made with them.
 
     Raises:
         InputError: neither.
         RowErrors: faulty rows.
     """
-    return sort_pairs(pair for path in each(paths) for pair in _read_pairs(path))
+    return sort_pairs(pair for path in each(paths) for pair in _read_pairs(path, gone))
 
 
-def _read_pairs(path: Path) -> list[Pair]:
+def _read_pairs(path: Path, gone: Set[str]) -> Iterable[Pair]:
     rows = need_rows(path)
     if len(rows) == 1 and "conflict_edges" in rows[0].values:
-        return [_pair(edge, rows[0]) for edge in rows[0].values["conflict_edges"] or ()]
+        edges = [_pair(edge, rows[0]) for edge in rows[0].values["conflict_edges"] or ()]
+        groups = [_group(group, rows[0]) for group in rows[0].values.get("groups") or ()]
+        return spread_edges(edges, groups, gone)
     faults = [
         row.fault(f"{key}: missing")
         for row in rows
@@ -120,6 +127,12 @@ def _pair(edge: Any, row: Row) -> Pair:
     if not isinstance(edge, list) or len(edge) != 2:
         raise RowErrors([row.fault("conflict_edges: not a list of pairs of ids")])
     return str(edge[0]), str(edge[1])
+
+
+def _group(group: Any, row: Row) -> list[str]:
+    if not isinstance(group, list) or not group:
+        raise RowErrors([row.fault("groups: not a list of lists of ids")])
+    return [str(name) for name in group]
 
 
 def sort_pairs(pairs: Iterable[Pair]) -> tuple[Pair, ...]:

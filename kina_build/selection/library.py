@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from kina_build.config import SelectionRules
+from kina_build.dedup.reading import spread_edges
 from kina_build.errors import InputError, UsageError
 from kina_build.selection import domains as by_domain
 from kina_build.selection.files import levels
@@ -321,9 +322,10 @@ def _copies(given: Path | str | HasCopies | None) -> tuple[Sequence[Pair], froze
     if given is None:
         return (), frozenset()
     if isinstance(given, Path | str):
-        return read_conflicts(Path(given)), read_ids(Path(given))
+        gone = read_ids(Path(given))
+        return read_conflicts(Path(given), gone), gone
     gone = frozenset(one.item_id for one in (*given.dropped, *given.held))
-    return given.conflict_edges, gone
+    return tuple(spread_edges(given.conflict_edges, getattr(given, "groups", ()), gone)), gone
 
 
 def _labels(pool: Pool, column: str, field: str) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ from typer.testing import Result
 
 from kina_build.dedup.search.scan import Block, Pairs
 from kina_build.items.model import Item
-from kina_build.items.pool import write_pool
+from kina_build.items.pool import read_pool, write_pool
 from tests.dedup.conftest import WordEncoder
 
 Kina = Callable[..., Result]
@@ -269,3 +269,34 @@ def test_too_little_memory_says_how_much_more(
     assert "too little memory" in done.stderr
     assert "raise --memory (engine.memory_mb) by" in done.stderr
     assert encoder.asked == []  # it is said before hours of encoding
+
+
+def test_a_kept_index_spares_the_scan_and_changes_no_byte(
+    kina: Kina, pool: Path, encoder: WordEncoder, make_item: Make
+) -> None:
+    first = kina("dedup", pool, "--index", "pool.index", "--json")
+    assert json.loads(first.stdout)["reused"]["indexed"] == 0
+    assert "up to date" in kina("dedup", pool, "--index", "pool.index").stderr
+    Path("pool.index").rename("moved.index")
+    assert "up to date" not in kina("dedup", pool, "--index", "pool.index").stderr
+    assert Path("pool.index").read_bytes() == Path("moved.index").read_bytes()
+    write_pool(pool, [*read_pool(pool), make_item("a0", "Which gland makes insulin?", ["pancreas", "bile"])])
+    grown = kina("dedup", pool, "--index", "pool.index", "--json")
+    assert json.loads(grown.stdout)["reused"]["indexed"] == 4
+    kina("dedup", pool, "-o", "plain.json")
+    assert Path("duplicates.json").read_bytes() == Path("plain.json").read_bytes()
+    manifest = json.loads(Path("duplicates.json.manifest.json").read_text(encoding="utf-8"))
+    assert "faiss-cpu" in manifest["versions"]
+
+
+def test_an_index_that_cannot_be_used_is_told_before_anything_is_encoded(
+    kina: Kina, pool: Path, encoder: WordEncoder
+) -> None:
+    Path("thesis.npz").write_text("years of work")
+    for more in ((), ("--force",)):
+        done = kina("dedup", pool, "--index", "thesis.npz", *more)
+        assert (done.exit_code, encoder.asked) == (2, [])
+        assert "thesis.npz" in done.stderr
+    assert Path("thesis.npz").read_text() == "years of work"
+    for option in (["--no-near"], ["--explain", "a1"], ["--near", "fast"]):
+        assert "--index keeps every item's vector" in kina("dedup", pool, "--index", "i", *option).stderr

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 
@@ -11,6 +12,8 @@ from kina_build.dedup.explain import explain_item, in_order, render_clusters
 from kina_build.dedup.find import find_copies
 from kina_build.dedup.lexical import read_item
 from kina_build.dedup.overrides import Override, content_hash
+from kina_build.dedup.reading import spread_edges
+from kina_build.dedup.records import Duplicates
 from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item
 from tests.dedup.conftest import WordEncoder
@@ -67,7 +70,7 @@ def test_people_win_over_evidence(pool: list[Item], words: WordEncoder) -> None:
         Override(decision="different", item_id="a1", other_id="a2"),
         Override(decision="keep", item_id="gone"),
     ]
-    result = find_copies(read_corpus(pool, words), overrides=rows)
+    result = find_copies(read_corpus(pool, words, overrides=rows))
     assert result.kept == ("a1", "a2", "k2", "n1", "s1")
     assert [(d.item_id, d.kept_id, d.rule) for d in result.dropped] == [
         ("k1", "k2", "key"),
@@ -92,7 +95,7 @@ def test_what_a_person_decided_is_not_asked_again(make_item: Callable[..., Item]
         Override(decision="wrong_key", item_id="c2", letter="A", note="see the handbook"),
         Override(decision="keep", item_id="p2"),
     ]
-    result = find_copies(corpus, overrides=rows)
+    result = find_copies(read_corpus(pool, None, overrides=rows))
     assert (result.kept, result.held) == (("c1", "p2"), ())
     assert [(d.item_id, d.kept_id, d.reason) for d in result.dropped] == [
         ("c2", "", "a person said: its key is wrong, A is right (see the handbook)"),
@@ -108,15 +111,37 @@ def test_what_is_only_close_is_looked_at_last(make_item: Make, words: WordEncode
         make_item("b1", "Which foramina pierce the sphenoid bone?", ["ovale and rotundum", "magnum"]),
         make_item("b2", "Which foramina pierce the sphenoid bone?", ["two of the base", "the jugular one"]),
     ]
-    rules = DedupRules(threshold=0.5, template_share=0.9)
+    rules = DedupRules(threshold=0.5, template_share=0.9, review_floor=0)
     result = find_copies(read_corpus(pool, words), rules)
     assert {(pair.item_id, pair.rule) for pair in result.pairs} == {("a1", "cosine"), ("b1", "options")}
     assert [cluster.item_ids for cluster in in_order(result)] == [("b1", "b2"), ("a1", "a2")]
+    floor = rules.model_copy(update={"review_floor": 0.1})
+    result = find_copies(read_corpus(pool, words), floor)
+    likely = {pair.item_id: pair.probability for pair in result.pairs}
+    assert [(pair.item_id, pair.status) for pair in result.pairs] == [("a1", "close"), ("b1", "review")]
+    assert likely["a1"] < 0.1 < 0.5 < likely["b1"]
+    assert [cluster.item_ids for cluster in result.clusters] == [("b1", "b2")]
+    assert ("a1", "a2") in result.conflict_edges  # never selected together, though nobody is asked
+    assert result.report["review"]["pairs"] == 1
+    said = [Override(decision="same", item_id="a1", other_id="a2")]
+    again = find_copies(read_corpus(pool, words, overrides=said), floor)
+    assert again.pairs[1].probability > likely["b1"]  # what people decide moves the chances of the others
+
+
+def test_a_file_of_an_older_version_is_read(make_item: Make) -> None:
+    pool = [make_item(name, "Which lock fills first?", ["mill", "north"]) for name in "ab"]
+    document = json.loads(find_copies(read_corpus(pool, None)).model_dump_json())
+    for name in ("groups", "fast"):
+        document.pop(name)
+    for name in ("review_floor", "equal_listed"):
+        document["rules"].pop(name)
+    assert Duplicates.model_validate(document).groups == ()
+    assert "probability" not in document["pairs"][0]
 
 
 def test_a_dropped_item_holds_no_place_for_its_copies(make_item: Callable[..., Item]) -> None:
     pool = [make_item(name, "Which lock fills first?", ["mill", "north"]) for name in "abc"]
-    result = find_copies(read_corpus(pool, None), overrides=[Override(decision="drop", item_id="b")])
+    result = find_copies(read_corpus(pool, None, overrides=[Override(decision="drop", item_id="b")]))
     assert result.kept == ("a",)
     assert [(d.item_id, d.kept_id) for d in result.dropped] == [("b", ""), ("c", "a")]
 
@@ -125,24 +150,28 @@ def test_an_override_by_content_outlives_new_ids(pool: list[Item]) -> None:
     names = [content_hash(read_item(item)) for item in pool[:2]]
     rows = [Override(decision="different", item_id=names[0], other_id=names[1])]
     renamed = [item.model_copy(update={"item_id": f"new-{item.item_id}"}) for item in pool[:2]]
-    assert find_copies(read_corpus(renamed, None), overrides=rows).dropped == ()
+    assert find_copies(read_corpus(renamed, None, overrides=rows)).dropped == ()
     edited = [renamed[0].model_copy(update={"question": "Which gland is this?"}), renamed[1]]
-    assert find_copies(read_corpus(edited, None), overrides=rows).unused_overrides
+    assert find_copies(read_corpus(edited, None, overrides=rows)).unused_overrides
 
 
 def test_contradictory_overrides_are_refused(pool: list[Item]) -> None:
-    corpus = read_corpus(pool, None)
     both = [
         Override(decision="same", item_id="n1", other_id="n2"),
         Override(decision="different", item_id="n2", other_id="n1"),
     ]
     with pytest.raises(InputError, match="both same and different"):
-        find_copies(corpus, overrides=both)
+        read_corpus(pool, None, overrides=both)
     torn = [Override(decision="keep", item_id="n1"), Override(decision="drop", item_id="n1")]
     with pytest.raises(InputError, match="both keep and drop 'n1'"):
-        find_copies(corpus, overrides=torn)
+        read_corpus(pool, None, overrides=torn)
     with pytest.raises(InputError, match="names no other_id"):
-        find_copies(corpus, overrides=[Override(decision="same", item_id="n1")])
+        read_corpus(pool, None, overrides=[Override(decision="same", item_id="n1")])
+    with pytest.raises(InputError, match="names 'n1' twice"):
+        read_corpus(pool, None, overrides=[Override(decision="same", item_id="n1", other_id="n1")])
+    for letter, said in (("Z", "no option 'Z'"), ("A", "A is its key already")):
+        with pytest.raises(InputError, match=said):
+            read_corpus(pool, None, overrides=[Override(decision="wrong_key", item_id="k2", letter=letter)])
 
 
 def test_an_encoder_that_cannot_read_the_items_is_refused(pool: list[Item]) -> None:
@@ -207,3 +236,55 @@ def test_the_page_shows_clusters_and_runs_nothing_of_the_items(make_item: Make) 
 def test_an_empty_list_has_no_duplicates() -> None:
     result = find_copies(read_corpus([], None))
     assert (result.kept, result.pairs, result.clusters) == ((), (), ())
+
+
+@pytest.mark.parametrize("near", [True, False])
+def test_of_many_equal_items_each_is_listed_with_the_first_alone(
+    near: bool, make_item: Make, words: WordEncoder
+) -> None:
+    ask, options = "Which gland beside the gut makes insulin?", ["pancreas", "thymus"]
+    pool = [
+        *(make_item(f"e{n:02}", ask, options, "A") for n in range(24)),
+        make_item("e99", ask, options[::-1], "B", license="CC0"),  # the same in another order: it is kept
+        make_item("k", ask, options, "B"),
+        make_item("z", "Why do leaves turn red in autumn?", ["pigments", "frost"]),
+    ]
+    encoder = words if near else None
+    rows = [Override(decision="different", item_id="k", other_id="e00")]
+    for overrides, names in (([], 25), (rows, 24)):
+        result = find_copies(read_corpus(pool, encoder, overrides=overrides))
+        (group,) = result.groups
+        assert (group[0], len(group)) == ("e99", names)
+        assert len([pair for pair in result.pairs if pair.status == "duplicate"]) == 24
+        assert result.clusters[0].item_ids == (*(f"e{n:02}" for n in range(24)), "e99", "k")
+        assert result.kept == ("z",)
+        assert (len(result.held), len(result.held[3].other_ids)) == (26, 2 + len(overrides))
+        edges = set(spread_edges(result.conflict_edges, result.groups))
+        assert len(edges) == 25 * 24 / 2 + 25 - len(overrides)
+    settled = [Override(decision="wrong_key", item_id="k", letter="A")]
+    result = find_copies(read_corpus(pool, encoder, overrides=settled))
+    assert result.kept == ("e99", "z")
+    assert {drop.kept_id for drop in result.dropped} == {"", "e99"}
+    gone = {drop.item_id for drop in result.dropped}
+    assert list(spread_edges([("e99", "y")], result.groups, gone)) == [("e99", "y")]
+
+
+def test_equal_items_without_a_key_are_put_to_review_and_stay(make_item: Make) -> None:
+    ask = "Which gland beside the gut makes insulin?"
+    pool = [make_item(f"e{n:02}", ask, ["pancreas", "thymus"], "C") for n in range(30)]
+    result = find_copies(read_corpus(pool, None))
+    assert (len(result.kept), len(result.pairs), result.counts) == (30, 29, {"review": 29})
+    (cluster,) = result.clusters
+    assert (len(cluster.item_ids), cluster.chain) == (30, ())
+
+
+def test_an_item_that_another_stands_for_is_explained(make_item: Make, words: WordEncoder) -> None:
+    ask, options = "Which gland beside the gut makes insulin?", ["pancreas", "thymus"]
+    pool = [make_item(f"e{n:02}", ask, options) for n in range(30)] + [make_item("k", ask, options, "B")]
+    corpus = read_corpus(pool, words)
+    told = explain_item("e07", corpus, find_copies(corpus))
+    assert told.decision == "held"
+    assert [(pair.item_id, pair.other_id, pair.status) for pair in told.nearest] == [
+        ("e00", "e07", "duplicate"),
+        ("e07", "k", "conflict"),
+    ]

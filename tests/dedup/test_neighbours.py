@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.config import DedupRules
-from kina_build.dedup.search.faiss import build_inverted_file, find_across, scan_across, search
+from kina_build.dedup.search.across import find_across, scan_across
+from kina_build.dedup.search.faiss import build_inverted_file, search
 from kina_build.dedup.search.scan import Pairs
 from kina_build.errors import InputError
 from tests.dedup.test_scan import skewed

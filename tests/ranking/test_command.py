@@ -7,6 +7,9 @@ from importlib import resources
 
 import pytest
 
+from kina_build.config import DedupRules
+from kina_build.dedup import Contamination
+
 STANDING_KEYS = {
     "model", "accuracy", "low", "high", "rank", "rank_low", "rank_high",
     "rank_low_simultaneous", "rank_high_simultaneous", "tier",
@@ -187,3 +190,35 @@ def test_epochs_of_an_item_are_averaged(kina, tmp_path):
     twice = [rows[0], rows[0]]
     (tmp_path / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in twice))
     assert "a second score for item 'q0'" in kina("rank", "--scores", "s.jsonl").stderr
+
+
+def test_accuracies_with_and_without_what_stands_in_other_corpora(kina, scores, tmp_path):
+    failed = [f"q{i:03d}" for i in range(0, 120, 4)]  # by "good"
+    found = Contamination(
+        contaminated=(*failed, "of another pool"),
+        review=(),
+        clean=90,
+        hits=(),
+        corpora={"web": 1},
+        unread={},
+        unsearchable={},
+        as_text=(),
+        counts={},
+        encoder="",
+        revision="",
+        threshold=0.8,
+        recall=1,
+        rules=DedupRules(),
+    )
+    found.write(tmp_path / "contamination.json")
+    out = kina("rank", "--scores", scores, *FEW, "--contaminated", "contamination.json", "--json")
+    exposed = json.loads(out.stdout)["exposed"]
+    assert exposed["items"] == 30
+    assert exposed["rows"][0] == {
+        "model": "good", "accuracy": 0.75, "without": 1.0, "within": 0.0, "place": 1, "place_without": 1,
+    }  # fmt: skip
+    shown = kina("rank", "--scores", scores, *FEW, "--contaminated", "contamination.json")
+    assert "30 of 120 items stand in other corpora" in shown.stdout
+    assert "exposed" not in json.loads(kina("rank", "--scores", scores, *FEW, "--json").stdout)
+    wrong = kina("rank", "--scores", scores, *FEW, "--contaminated", scores)
+    assert wrong.exit_code == 2

@@ -40,6 +40,7 @@ def show_leaderboard(report: dict[str, Any], console: Console) -> None:
     )
     _show_pool(report, console)
     _show_gaps(report, console)
+    _show_exposed(report, console)
     _show_ties(report, console)
     for model in report["not_ranked"]:
         shown = "" if model["accuracy"] is None else f" (scores {model['accuracy']:.4f} on those it has)"
@@ -71,6 +72,18 @@ def _show_pool(report: dict[str, Any], console: Console) -> None:
             f"on the {found['pool_items']} items of the pool: estimates are off by {found['error']:.2f} "
             f"points on average ({span}) for a model that taught nothing; raw scores of these items lie "
             f"{found['raw_bias']:+.2f} points off, at most {found['raw_most']:.2f}"
+        )
+
+
+def _show_exposed(report: dict[str, Any], console: Console) -> None:
+    """Show accuracies with and without the items that stand in other corpora."""
+    found = report.get("exposed")
+    if found:
+        console.line(f"{found['items']} of {report['items']} items stand in other corpora")
+        console.table(
+            "",
+            ["model", "accuracy", "without them", "on them", "place", "without them"],
+            [list(row.values()) for row in found["rows"]],
         )
 
 

@@ -25,14 +25,14 @@ def dedup(run: Run, options: DedupOptions) -> None:
     stage = None
     if options.explain is None:
         stage = run.start("dedup", options, show=show_dedup, params=params)
-        if stage.up_to_date():
+        if (options.index is None or options.index.exists()) and stage.up_to_date():
             return
     from kina_build.dedup.run import run_dedup, run_explain
     from kina_build.dedup.search.place import Place, work_folder
     from kina_build.encode.kept import Reuse
 
     engine = run.engine_rules(options.engine, options.memory)
-    place = Place(engine, work_folder(options.output), Reuse(run.force))
+    place = Place(engine, work_folder(options.output), Reuse(run.force), options.index)
     encoding = run.settings.encode.engine
     if stage is None:
         told = run_explain(options, rules, place, engine=encoding, tell=run.console)
@@ -43,7 +43,7 @@ def dedup(run: Run, options: DedupOptions) -> None:
         done.report,
         packages=done.packages,
         models={done.result.encoder: done.result.revision} if done.result.encoder else {},
-        reused=place.reuse.counts("vectors", "blocks"),
+        reused=place.reuse.counts("vectors", "blocks", *(["indexed"] if options.index else [])),
     )
 
 

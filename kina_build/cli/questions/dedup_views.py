@@ -21,6 +21,8 @@ def show_dedup(report: dict[str, Any], console: Console) -> None:
         console.table("pairs compared", ["verdict", "pairs"], rows)
     encoder = f"{report['encoder']} at cosine >= {report['threshold']}"
     console.line(f"compared by {encoder if report['encoder'] else 'letters only'}")
+    if report.get("review"):
+        _show_review(report["review"], console)
     if "fast" in report:
         fast = report["fast"]
         console.line(
@@ -33,6 +35,14 @@ def show_dedup(report: dict[str, Any], console: Console) -> None:
             console.line(f"  {' / '.join(names[:SHOWN])}")
     if "threshold_choice" in report:
         _show_choice(report["threshold_choice"], console)
+
+
+def _show_review(review: dict[str, Any], console: Console) -> None:
+    if review["pairs"]:
+        console.line(
+            f"{review['pairs']} pairs to review, about {review['expected_copies']:.0f} of them one question, "
+            f"and {review['recall']:.0%} of what is there (by the evidence of each pair)"
+        )
 
 
 def _show_choice(choice: dict[str, Any], console: Console) -> None:

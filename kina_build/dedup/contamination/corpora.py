@@ -115,13 +115,17 @@ class Corpus:
     """Bytes of its files."""
 
 
-def open_corpus(path: Path, room: float = math.inf, told: Mapping[str, str] = NO_COLUMNS) -> Corpus:
+def open_corpus(
+    path: Path, room: float = math.inf, told: Mapping[str, str] = NO_COLUMNS, *, near: bool = True
+) -> Corpus:
     """Open a corpus; its questions are read if they fit in memory, its texts are never held.
 
     Args:
         path: a file or folder of any form.
         room: bytes that its questions may take.
         told: as read_texts.
+        near: whether near copies are looked for: without, the paragraphs of running text tell nothing that
+            their letters do not.
 
     Raises:
         InputError: missing, or something else than a pool on standard input.
@@ -131,7 +135,7 @@ def open_corpus(path: Path, room: float = math.inf, told: Mapping[str, str] = NO
     items: tuple[Item, ...] = ()
     if path == STREAM:
         items = read_texts(path).items
-    elif size * BYTES_A_BYTE <= room:
+    elif size * BYTES_A_BYTE <= room and (near or any(file.suffix.lower() != ".txt" for file in files)):
         with suppress(InputError, RowErrors):
             items = read_texts(path, told).items
     names = {file: file.relative_to(path).as_posix() if path.is_dir() else "" for file in files}

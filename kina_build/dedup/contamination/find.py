@@ -20,8 +20,8 @@ from kina_build.dedup.encoded import check_ids
 from kina_build.dedup.evidence import Evidence, compare
 from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, read_item
 from kina_build.dedup.records import Contamination, Finding, Hit
+from kina_build.dedup.search.across import find_across
 from kina_build.dedup.search.candidates import RowPair
-from kina_build.dedup.search.faiss import find_across
 from kina_build.dedup.verdict import Verdict, judge
 from kina_build.encode.embedding import check_known, embed
 from kina_build.encode.encoders import Encoder
@@ -214,7 +214,7 @@ def _judge(evidence: Evidence, rules: DedupRules) -> tuple[Finding, Verdict] | N
         return "contaminated", verdict
     if verdict.status in {"template_sibling", "same_passage"}:
         return verdict.status, verdict
-    return ("review", verdict) if verdict.status == "review" else None
+    return ("review", verdict) if verdict.status in {"review", "close"} else None
 
 
 def _stands_without_key(evidence: Evidence, verdict: Verdict) -> bool:

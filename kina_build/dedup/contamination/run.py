@@ -67,7 +67,7 @@ def find_contamination(
         corpora = {name: of_items(texts) for name, texts in against.items()}
     else:
         paths = name_corpora([Path(path) for path in against])
-        corpora = {name: open_corpus(path) for name, path in paths.items()}
+        corpora = {name: open_corpus(path, near=near) for name, path in paths.items()}
     loaded = encoder_of(encoder, rules) if near else None
     return find_in_corpora(items, corpora, loaded, rules, cache=cache, on_progress=on_progress)
 
@@ -100,7 +100,8 @@ def run_contamination(
     room = spare_bytes(engine) - working_bytes(encoder)
     told = read_map(options.map_)
     paths = name_corpora(options.against)
-    corpora = {name: open_corpus(path, room, told) for name, path in paths.items()}
+    near = not options.no_near
+    corpora = {name: open_corpus(path, room, told, near=near) for name, path in paths.items()}
     size = sum(corpus.size for corpus in corpora.values())
     if size > TOLD_BYTES:
         tell.say(f"{size / 1e6:,.0f} MB to look through, about {size / BYTES_A_SECOND:,.0f} s of one core")
@@ -115,7 +116,7 @@ def run_contamination(
             on_bytes=looking,
             reuse=reuse,
         )
-    for line in [*_unread(result, near=not options.no_near), *reuse.notes]:
+    for line in [*_unread(result, near=near), *reuse.notes]:
         tell.warn(line)
     result.write(options.output)
     vast = max(result.corpora.values(), default=0) > rules.ivf_above

@@ -19,24 +19,25 @@ from kina_build.config import DedupRules
 from kina_build.dedup.search.scan import (
     DECIMALS,
     SLACK,
-    Block,
     Pairs,
-    bound_rows,
     check_count,
     check_unit,
-    compare_blocks,
-    find_axes,
     joined,
-    one_thread_each,
     row_cosines,
 )
-from kina_build.errors import InputError
 from kina_build.progress import Progress, silent
 
 Vectors = NDArray[np.float32]
 
+Indices = NDArray[np.int64]
+
 ROWS_AT_ONCE = 512
 """Rows that are looked up at once."""
+
+FLAT_MARK = b"IxFI"
+"""How FAISS begins a flat index by inner products."""
+FLAT_HEAD_BYTES = 64
+"""Most bytes before and between its rows."""
 
 
 def flat_pairs(
@@ -61,29 +62,68 @@ def flat_pairs(
     rows = np.ascontiguousarray(vectors, dtype=np.float32)
     found: list[Pairs] = []
     count = 0
-    with _one_thread() as faiss:
-        index = faiss.IndexFlatIP(rows.shape[1])
-        index.add(rows)
-        for start in range(0, len(rows), ROWS_AT_ONCE):
-            found.append(_later(index, rows, start, threshold))
-            count += len(found[-1])
-            check_count(count, threshold, rules)
-            on_progress(min(start + ROWS_AT_ONCE, len(rows)), len(rows))
+    index = _flat(rows)
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        found.append(_later(index, rows, start, threshold))
+        count += len(found[-1])
+        check_count(count, threshold, rules)
+        on_progress(min(start + ROWS_AT_ONCE, len(rows)), len(rows))
     return joined(found)
+
+
+def _flat(vectors: Vectors) -> Any:
+    import faiss
+
+    index = faiss.IndexFlatIP(vectors.shape[1])
+    index.add(np.ascontiguousarray(vectors, dtype=np.float32))
+    return index
 
 
 def _later(index: Any, rows: Vectors, start: int, threshold: float) -> Pairs:
     """Find the pairs of some rows with rows after them."""
-    part = rows[start : start + ROWS_AT_ONCE]
-    # FAISS's range search is strict (> T) and sums in another order than `row_cosines`
-    limits, _, targets = index.range_search(part, threshold - SLACK)
-    left = np.repeat(np.arange(start, start + len(part)), np.diff(limits.astype(np.int64)))
-    right = targets.astype(np.int64)
+    sources, right = close_rows(index, rows[start : start + ROWS_AT_ONCE], threshold)
+    left = sources + start
     later = left < right
     left, right = left[later], right[later]
     cosines = row_cosines(rows[left], rows[right])
     kept = cosines >= threshold
     return Pairs(left[kept], right[kept], cosines[kept])
+
+
+def close_rows(index: Any, queries: Vectors, threshold: float) -> tuple[Indices, Indices]:
+    """Return the queries and the indexed rows whose cosine may reach a threshold."""
+    with _one_thread():
+        # FAISS's range search is strict (> T) and sums in another order than `row_cosines`
+        limits, _, targets = index.range_search(np.ascontiguousarray(queries), threshold - SLACK)
+    sources = np.repeat(np.arange(len(queries)), np.diff(limits.astype(np.int64)))
+    return sources, targets.astype(np.int64)
+
+
+def flat_bytes(vectors: Vectors) -> NDArray[np.uint8]:
+    """Write a flat index of some rows as FAISS does."""
+    import faiss
+
+    return np.asarray(faiss.serialize_index(_flat(vectors)))
+
+
+def read_flat(written: NDArray[np.uint8], rows: int, dimension: int) -> Any:
+    """Read a flat index of so many rows; None where it is something else."""
+    import faiss
+
+    head = len(written) - 4 * rows * dimension
+    if written[:4].tobytes() != FLAT_MARK or not 0 < head <= FLAT_HEAD_BYTES:
+        return None
+    try:
+        index = faiss.deserialize_index(np.ascontiguousarray(written))
+    except RuntimeError:
+        return None
+    return index if (index.ntotal, index.d) == (rows, dimension) else None
+
+
+def rows_of(index: Any, rows: Indices) -> Vectors:
+    """Return some rows of a flat index."""
+    found: Vectors = index.reconstruct_batch(rows)
+    return found
 
 
 @contextmanager
@@ -119,68 +159,6 @@ class InvertedFile:
     recall: float
     """Share of the nearest neighbours found, measured on a sample of the vectors."""
     index: Any
-
-
-def find_across(
-    queries: Vectors,
-    corpus: Vectors,
-    threshold: float,
-    rules: DedupRules = DedupRules(),
-    on_progress: Progress = silent,
-) -> tuple[Pairs, float]:
-    """Find the vectors of a corpus within a cosine of each query.
-
-    Args:
-        queries: shape (n, dimension), rows of length 1.
-        corpus: shape (m, dimension), rows of length 1.
-        threshold: in (0, 1].
-        rules: from which size of corpus on FAISS searches an inverted file, and its recall.
-        on_progress: told (queries done, queries).
-
-    Returns:
-        Pairs of (query row, corpus row), and the recall: 1 where the search was exact.
-
-    Raises:
-        InputError: the two sets differ in dimension, or a row is not of length 1.
-    """
-    if queries.shape[1:] != corpus.shape[1:]:
-        raise InputError(
-            f"vectors of shapes {queries.shape} and {corpus.shape} cannot be compared",
-            hint="both sides must come from the same encoder",
-        )
-    if len(corpus) <= rules.ivf_above:
-        return scan_across(queries, corpus, threshold, rules, on_progress), 1.0
-    inverted = build_inverted_file(corpus, rules)
-    return search(inverted, queries, threshold, on_progress), inverted.recall
-
-
-def scan_across(
-    queries: Vectors,
-    corpus: Vectors,
-    threshold: float,
-    rules: DedupRules = DedupRules(),
-    on_progress: Progress = silent,
-) -> Pairs:
-    """Compare every query with every vector of a corpus, by the bound of `scan`.
-
-    Returns:
-        Pairs of (query row, corpus row).
-
-    Raises:
-        InputError: a row is not of length 1.
-        Refusal: more pairs than rules.pair_limit.
-    """
-    sides = [np.ascontiguousarray(side, dtype=np.float32) for side in (queries, corpus)]
-    for side in sides:
-        check_unit(side)
-    with one_thread_each():
-        axes = find_axes(sides[1].T @ sides[1], len(corpus), rules.scan_columns)
-        here, there = (
-            Block(start, side, bound_rows(side, axes))
-            for start, side in zip((0, len(queries)), sides, strict=True)
-        )
-        pairs = compare_blocks(here, there, threshold, rules, on_progress)
-    return Pairs(pairs.left, pairs.right - len(queries), pairs.cosines)
 
 
 def build_inverted_file(vectors: Vectors, rules: DedupRules = DedupRules()) -> InvertedFile:

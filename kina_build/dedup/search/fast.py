@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
 from kina_build.dedup.records import Approximation
-from kina_build.dedup.search.faiss import scan_across
+from kina_build.dedup.search.across import scan_across
 from kina_build.dedup.search.scan import Pairs, pairs_above
 from kina_build.progress import Progress, silent
 

@@ -6,13 +6,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from kina_build.config import DedupRules, EngineRules
 from kina_build.dedup.search.blocks import bytes_a_row, pairs_in_files, rows_a_block
 from kina_build.dedup.search.fast import KnownVectors
+from kina_build.dedup.search.kept import IndexFile
 from kina_build.dedup.search.scan import Pairs, pairs_above
 from kina_build.encode.kept import Reuse
 from kina_build.encode.vectorfiles import VectorFiles, VectorSet
@@ -41,6 +42,8 @@ class Place:
     engine: EngineRules
     folder: Path
     reuse: Reuse = field(default_factory=Reuse)
+    index: Path | None = None
+    """File of a FAISS index that is kept between runs."""
 
     def room(self, items: int, dimension: int, rules: DedupRules, working: int = 0) -> int:
         """Return how many bytes vectors may take here: none where Ray has parts to share out.
@@ -52,11 +55,13 @@ class Place:
             working: bytes that the encoder will take once it is loaded.
 
         Raises:
-            ConfigError: not even two blocks fit; said now, and not after hours of encoding.
+            ConfigError: not even two blocks fit, or FAISS was asked for; said now, and not after hours of
+                encoding.
         """
         spread = self.engine.kind == "ray" and items > rules.block_rows
         room = 0 if spread else spare_bytes(self.engine) - working
         if items * bytes_a_row(dimension, rules) > room:  # the encoder is not there when they are compared
+            self._refuse_faiss(rules)
             workers = self.engine.workers or os.cpu_count() or 1
             rows_a_block(dimension, part_bytes(self.engine, workers), rules)
         return room
@@ -75,21 +80,37 @@ class Place:
         Raises:
             ConfigError: it was asked for, but the vectors are not in memory.
         """
-        if vectors is None or rules.search == "exact" or isinstance(vectors, KnownVectors):
+        if vectors is None or isinstance(vectors, KnownVectors):
             return False
-        if not isinstance(vectors, VectorFiles):
-            return rules.search == "faiss" or len(vectors) <= rules.faiss_up_to
-        if rules.search == "faiss":
+        if isinstance(vectors, VectorFiles):
+            self._refuse_faiss(rules)
+            return False
+        asked = rules.search == "faiss" or self.index is not None
+        return asked or (rules.search == "auto" and len(vectors) <= rules.faiss_up_to)
+
+    def _refuse_faiss(self, rules: DedupRules) -> None:
+        if rules.search == "faiss" or self.index is not None:
             raise ConfigError(
                 "the vectors do not fit in memory, and FAISS holds them all",
-                hint='raise --memory, or set dedup.search = "auto"',
+                hint='raise --memory, or leave --index out and set dedup.search = "auto"',
             )
-        return False
 
     @contextmanager
-    def scanning(self, vectors: VectorSet | None, rules: DedupRules) -> Iterator[Scan]:
-        """Open the engine and give the function that finds close pairs on it."""
-        if isinstance(vectors, KnownVectors):
+    def scanning(
+        self, vectors: VectorSet | None, rules: DedupRules, kept: IndexFile | None = None
+    ) -> Iterator[Scan]:
+        """Open the engine and give the function that finds close pairs on it.
+
+        Args:
+            vectors: where they lie decides how they are compared.
+            rules: what was asked for, and up to which size FAISS compares all.
+            kept: the index that spares comparing what was compared before.
+        """
+        if kept is not None:
+            self.by_faiss(vectors, rules)
+            with replace(self, index=None).scanning(vectors, rules) as scan:
+                yield partial(kept.pairs, scan=scan)
+        elif isinstance(vectors, KnownVectors):
             yield KnownVectors.pairs
         elif self.by_faiss(vectors, rules):
             from kina_build.dedup.search.faiss import flat_pairs
