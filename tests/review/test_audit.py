@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.errors import InputError, Refusal
+from kina_review.intake import read_decisions
 from kina_review.pay.audit import approved_items, commit, commit_all, draw, read_draws, register_draw, undrawn
 from kina_review.pay.book.ledger import open_ledger
-from kina_review.pay.drawing import check_findings, flaw_rate, judge, judge_all
+from kina_review.pay.drawing import check_findings, draw_audit, flaw_rate, judge, judge_all
 from kina_review.pay.posting import post_to
 from kina_review.records import Decision, Finding, Flaw
+from kina_review.tournament.options import DrawOptions
 from tests.review.stories import review, settled
 
 SEED = "correct horse battery staple"
@@ -127,3 +129,31 @@ def test_a_second_draw_is_refused_and_findings_stay_within_the_first(tmp_path: P
     with pytest.raises(Refusal, match="was not drawn"):
         undrawn([first], [Finding(item_id=other, flawed=True)])
     assert undrawn([], [Finding(item_id=other, flawed=True)]) == [other]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "item_id,decision\na,accept\nb,accept\nc,reject\n",
+        "\ufeffdecision;item_id;note\naccept;a;fine\naccept;b;\nreject;c;\n",
+        '[{"item_id": "a", "decision": "accept"}, {"item_id": "b", "decision": "accept"}]',
+        '{"item_id": "a", "decision": "accept", "opinions": {"p1": "accept"}}\n'
+        '{"item_id": "b", "decision": "accept"}\n',
+    ],
+)
+def test_decisions_are_drawn_from_whatever_form_their_table_has(tmp_path: Path, text: str) -> None:
+    (tmp_path / "seed").write_text(SEED)
+    (tmp_path / "d").write_text(text)
+    options = DrawOptions(
+        decisions=tmp_path / "d",
+        seed_file=tmp_path / "seed",
+        commitment=commit(SEED),
+        output=tmp_path / "o.json",
+    )
+    assert sorted(draw_audit(options, Decimal(1)).item_ids) == ["a", "b"]
+
+
+def test_two_decisions_on_one_item_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("item_id,decision\na,accept\na,reject\n")
+    with pytest.raises(InputError, match="item 'a' has two decisions: accept and reject"):
+        read_decisions(tmp_path / "d.csv")

@@ -16,6 +16,7 @@ from kina_build.progress import Progress, silent
 from kina_build.rows.jsonl import read_document, read_records, write_document, write_records
 from kina_build.rows.outputs import make_folder
 from kina_build.rows.source import is_stream
+from kina_build.rows.tables import read_typed
 from kina_review.desk.authorship import Annotation, Desk, merge_texts
 from kina_review.desk.collection import Collected, collect_grades, collect_reviews
 from kina_review.desk.deskmap import DeskMap
@@ -66,7 +67,7 @@ def pack(options: PushOptions) -> Parcel:
         InputError: an unreadable file.
         UsageError: an item or a review is not there.
     """
-    slots = read_records(options.assignments, Assignment)
+    slots = read_typed(options.assignments, Assignment)
     items = {item.item_id: item for item in read_pool(options.pool)}
     strange = sorted({slot.item_id for slot in slots} - items.keys())
     if strange:

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 from kina_build.errors import Refusal, UsageError
-from kina_build.rows.jsonl import read_records
 from kina_build.rows.tables import read_typed
 from kina_review.desk.assignment import seeded_hash
 from kina_review.desk.options import GradersOptions
@@ -57,7 +56,7 @@ def plan_graders(options: GradersOptions) -> Grading:
         plan_appeals(
             read_typed(options.appeals, Appeal),
             rows,
-            read_records(options.earlier, Assignment),
+            read_typed(options.earlier, Assignment),
             people,
             seed=options.seed,
             until=read_moment(options.until, "--until") if options.until else None,
