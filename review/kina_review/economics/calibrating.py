@@ -12,7 +12,7 @@ from kina_build.errors import UsageError
 from kina_build.rows.tables import read_typed
 from kina_review.economics.advice import Advice, Question, advise
 from kina_review.economics.bonus import Watch, drops_of
-from kina_review.economics.budget import worst_case
+from kina_review.economics.budget import Rates, check_items, worst_of
 from kina_review.economics.calibration import (
     NormalScores,
     PassRates,
@@ -22,17 +22,13 @@ from kina_review.economics.calibration import (
 )
 from kina_review.economics.cheapest import (
     Costs,
+    Offer,
     find_cheapest,
     normal_points,
     pilot_point,
     pilot_points,
 )
-from kina_review.economics.disciplines import (
-    DisciplineRow,
-    bonus_by_discipline,
-    scale_pay,
-    scarcity,
-)
+from kina_review.economics.disciplines import bonus_by_discipline, scale_pay
 from kina_review.economics.gaps import (
     check_cells,
     check_gaps,
@@ -46,6 +42,7 @@ from kina_review.economics.options import CalibrateOptions
 from kina_review.economics.pilot import PilotRow, extra_cost, pilot_bars, split_pilot
 from kina_review.money import format_amount, parse_amount, parse_pay
 from kina_review.rubric import ReviewRules
+from kina_review.tournament.scarcity import DisciplineRow, scarcity
 
 
 @dataclass(frozen=True)
@@ -97,7 +94,7 @@ def calibrate(options: CalibrateOptions, rules: ReviewRules = ReviewRules()) -> 
         report = _from_gap(options, cost, rules)
     if options.scarcity is not None:
         report["scarcity"] = _scarcity(report, options, rules)
-    if options.items is not None:
+    if options.items is not None and not options.cheapest:
         report["spend"] = _spend(report, options.items, options, rules)
     return Calibration(report)
 
@@ -163,7 +160,7 @@ def _from_scenario(options: CalibrateOptions, cost: Fraction, rules: ReviewRules
     asked = _question(options, cost, rules)
     offer = None
     if options.cheapest:
-        offer = find_cheapest(normal_points(low, high, sd), asked, _costs(options, rules), rules)
+        offer = find_cheapest(normal_points(low, high, sd), asked, _costs(options, rules))
         bars |= {"cheapest": offer.bar}
     at = offer.bar if offer else bars["crossing"] if options.bar is None else read_bar(options.bar)
     scores = NormalScores(low, high, sd, bar=at)
@@ -178,7 +175,7 @@ def _from_scenario(options: CalibrateOptions, cost: Fraction, rules: ReviewRules
             for name, x in bars.items()
         },
     }
-    told = {"cheapest": offer.report(asked.currency)} if offer else {}
+    told = _offered(offer, options, rules) if offer else {}
     return report | told | _advice(advise(Fraction(gaps.least), drops_of(rates), asked), asked)
 
 
@@ -198,7 +195,7 @@ def _from_pilot(options: CalibrateOptions, cost: Fraction | None, rules: ReviewR
     asked = _question(options, extra_cost(rows, rules) if cost is None else cost, rules)
     if options.cheapest:
         bars["cheapest"] = find_cheapest(
-            pilot_points(choosing, tie, rules), asked, _costs(options, rules), rules
+            pilot_points(choosing, tie, rules), asked, _costs(options, rules)
         ).bar
     at = bars["cheapest" if options.cheapest else "crossing"] if bar is None else read_bar(bar)
     cells = count_cells(estimating, at, tie)
@@ -226,20 +223,19 @@ def _from_pilot(options: CalibrateOptions, cost: Fraction | None, rules: ReviewR
         },
     }
     if options.by_discipline:
-        report["disciplines"] = bonus_by_discipline(
-            estimating, asked.delta_cost, at, tie=tie, currency=asked.currency, rules=rules
-        )
+        report["disciplines"] = bonus_by_discipline(estimating, asked, at, tie=tie, rules=rules)
     if options.cheapest:  # the half that chose the bar would be too hopeful about it
         point = pilot_point(estimating, at, tie, rules)
-        offer = find_cheapest([point], asked, _costs(options, rules), rules)
-        report["cheapest"] = offer.report(asked.currency)
+        offer = find_cheapest([point], asked, _costs(options, rules))
+        report |= _offered(offer, options, rules)
     return report | _advice(advice, asked)
 
 
 def _scarcity(report: dict[str, Any], options: CalibrateOptions, rules: ReviewRules) -> dict[str, Any]:
     """Return base and bonus of each discipline after the rule of scarcity; none without a bonus."""
     currency, general = report["currency"], options.bonus or report["bonus"]
-    own = {name: one["bonus"] for name, one in report.get("disciplines", {}).items()}
+    given = {} if options.bonus else report.get("disciplines", {})
+    own = {name: one["bonus"] for name, one in given.items()}
     factors = scarcity(read_typed(options.scarcity, DisciplineRow) if options.scarcity else [], rules)
     bonuses = {
         name: parse_amount(bonus, currency)
@@ -262,7 +258,19 @@ def _costs(options: CalibrateOptions, rules: ReviewRules) -> Costs:
         audit_minor=parse_pay(options.audit_cost, currency, "--audit-cost"),
         items=options.items,
         budget_minor=parse_pay(options.budget, currency, "--budget"),
+        grade_minor=_grade_minor(options, rules, currency),
+        fee=Fraction(rules.fee),
     )
+
+
+def _offered(offer: Offer, options: CalibrateOptions, rules: ReviewRules) -> dict[str, Any]:
+    currency = options.currency or rules.currency
+    return {"cheapest": offer.report(currency), "spend": offer.spend(_costs(options, rules), currency)}
+
+
+def _grade_minor(options: CalibrateOptions, rules: ReviewRules, currency: str) -> int:
+    given = rules.grade_pay if options.grade_pay is None else options.grade_pay
+    return parse_pay(given, currency, "--grade-pay")
 
 
 def _advice(advice: Advice, asked: Question) -> dict[str, Any]:
@@ -304,13 +312,41 @@ def _spend(
     paid = options.bonus if options.bonus is not None else report["bonus"]
     if paid is None:
         raise UsageError("there is no finite bonus to reckon the spend with: give --bonus")
-    each = parse_amount(paid, currency)
-    ground = parse_amount(options.base if options.base is not None else rules.base, currency)
-    ground += parse_amount(rules.grade_pay, currency)  # each review is graded
-    worst = worst_case(items, ground, each, rules.fee)
-    spend: dict[str, Any] = {"items": items, "worst_case": format_amount(worst, currency)}
+    base = parse_pay(options.base if options.base is not None else rules.base, currency, "--base")
+    usual = Rates(base, _grade_minor(options, rules, currency), parse_pay(paid, currency, "--bonus"))
+    parts = [(items, usual)] if options.scarcity is None else _scarce_parts(report, usual, items, options)
+    spend: dict[str, Any] = {
+        "items": items,
+        "worst_case": format_amount(worst_of(parts, rules.fee), currency),
+    }
     if report["alpha"]:
-        rates = PassRates(report["alpha"]["LL"], report["alpha"]["HL"], report["alpha"]["HH"])
-        mean = items * (2 * ground + rates.expected_bonus(each, options.high_rate)) * (1 + float(rules.fee))
+        alpha = PassRates(report["alpha"]["LL"], report["alpha"]["HL"], report["alpha"]["HH"])
+        bonuses = sum(n * alpha.expected_bonus(one.bonus_minor, options.high_rate) for n, one in parts)
+        sure = sum(n * (one.item_minor - one.bonus_minor) for n, one in parts)
+        mean = (sure + bonuses) * (1 + float(rules.fee))
         spend |= {"expected": format_amount(round(mean), currency), "high_rate": options.high_rate}
     return spend
+
+
+def _scarce_parts(
+    report: dict[str, Any], usual: Rates, items: int, options: CalibrateOptions
+) -> list[tuple[int, Rates]]:
+    """Return the items of each discipline and their rates, as the report has them."""
+    work = read_typed(options.scarcity, DisciplineRow) if options.scarcity else []
+    check_items(items, work)
+    lacking = [row.discipline for row in work if row.discipline not in report["scarcity"]]
+    if lacking:
+        raise UsageError(f"discipline {lacking[0]!r} has no bonus to reckon the spend with: give --bonus")
+    currency = report["currency"]
+    paid = {name: (one["base"], one["bonus"]) for name, one in report["scarcity"].items()}
+    return [
+        (
+            row.items,
+            Rates(
+                parse_amount(paid[row.discipline][0], currency),
+                usual.grade_minor,
+                parse_amount(paid[row.discipline][1], currency),
+            ),
+        )
+        for row in work
+    ]

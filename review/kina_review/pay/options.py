@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kina_build.options import Role, dry_run, limit, option
-from kina_review.tournament.options import batch_file
+from kina_review.tournament.options import batch_file, items_file, scarcity_file
 
 
 def ledger() -> Any:
@@ -128,6 +128,8 @@ class AuditOptions:
     findings: tuple[Path, ...] = option(
         (), help="All audit findings that it had; repeatable.", role=Role.input
     )
+    scarcity: Path | None = scarcity_file()
+    items: Path | None = items_file()
 
 
 @dataclass(frozen=True, kw_only=True)

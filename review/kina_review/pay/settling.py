@@ -10,7 +10,7 @@ from typing import Any
 
 from kina_build.errors import UsageError
 from kina_build.rows.jsonl import read_document, write_records
-from kina_build.rows.tables import write_csv
+from kina_build.rows.tables import read_typed, write_csv
 from kina_review import intake
 from kina_review.instants import read_moment
 from kina_review.money import format_amount, parse_pay
@@ -27,6 +27,7 @@ from kina_review.rubric import ReviewRules
 from kina_review.tournament.decisions import decide_items
 from kina_review.tournament.options import SettleOptions
 from kina_review.tournament.payrules import build_pay_rule, read_pay_rules
+from kina_review.tournament.scarcity import DisciplineRow, read_disciplines, scarce_rules, scarcity
 from kina_review.tournament.settlement import Settlement, Terms, settle
 
 POSTED = ("base", "bonus", "penalty", "grading")
@@ -139,6 +140,8 @@ def terms_of(options: SettleOptions, numbers: ReviewRules = ReviewRules()) -> Te
     if not options.reviews:
         raise UsageError("no reviews are given", hint="--reviews FILE, or a --batch file that names them")
     rules = _pay_rules(options, numbers)
+    if options.scarcity is not None:
+        rules = scarce_rules(rules, scarcity(read_typed(options.scarcity, DisciplineRow), numbers))
     currency, penalty = rules[0].currency, options.penalty
     return Terms(
         rules=tuple(rules),
@@ -146,7 +149,19 @@ def terms_of(options: SettleOptions, numbers: ReviewRules = ReviewRules()) -> Te
         deadline=None if options.deadline is None else read_moment(options.deadline, "--deadline"),
         penalty_minor=None if penalty is None else parse_pay(penalty, currency, "--penalty"),
         usual_penalty_minor=parse_pay(numbers.penalty, currency, "review.penalty"),
+        disciplines=_disciplines(options, rules),
     )
+
+
+def _disciplines(options: SettleOptions, rules: Sequence[PayRule]) -> Mapping[str, str]:
+    if options.items is None:
+        return {}
+    if not any(rule.discipline for rule in rules):
+        raise UsageError(
+            "--items says the items' disciplines, and no pay goes by them",
+            hint="--scarcity makes scarce disciplines dearer; --rules may have a column discipline",
+        )
+    return read_disciplines(options.items)
 
 
 def _pay_rules(options: SettleOptions, numbers: ReviewRules) -> Sequence[PayRule]:
@@ -231,6 +246,8 @@ def audit_files(options: AuditOptions, rules: ReviewRules = ReviewRules()) -> di
         intake.read_grades(options.scores).records if options.scores else (),
         intake.read_findings(options.findings).records if options.findings else (),
         rules,
+        read_disciplines(options.items) if options.items else {},
+        read_typed(options.scarcity, DisciplineRow) if options.scarcity else (),
     )
     with open_ledger(ledger) as book:
         faults = audit(book.entries(), files)
