@@ -137,8 +137,10 @@ def test_a_second_draw_is_refused_and_findings_stay_within_the_first(tmp_path: P
         "item_id,decision\na,accept\nb,accept\nc,reject\n",
         "\ufeffdecision;item_id;note\naccept;a;fine\naccept;b;\nreject;c;\n",
         '[{"item_id": "a", "decision": "accept"}, {"item_id": "b", "decision": "accept"}]',
-        '{"item_id": "a", "decision": "accept", "opinions": {"p1": "accept"}}\n'
-        '{"item_id": "b", "decision": "accept"}\n',
+        (
+            '{"item_id": "a", "decision": "accept", "opinions": {"p1": "accept"}}\n'
+            '{"item_id": "b", "decision": "accept"}\n'
+        ),
     ],
 )
 def test_decisions_are_drawn_from_whatever_form_their_table_has(tmp_path: Path, text: str) -> None:
