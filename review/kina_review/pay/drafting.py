@@ -62,6 +62,7 @@ def draft(ledger: Ledger | None, settlement: Settlement, book: PayeeBook, allowe
     held = ledger.holdings() if ledger else {}
     known = read_evidence(ledger.entries("evidence")) if ledger else {}
     _check_names(held, known, settlement)
+    check_spelling("payee", book.payees.values())
     refs = _refs(held, settlement, book)
     due = targets(settlement.awards, refs, settlement.gradings)
     _check_rounds(due, held)

@@ -59,6 +59,11 @@ class MarkOptions:
     state: Literal["in_flight", "unknown", "cancelled"] = option(
         help="in_flight before you send it; unknown when the answer never came; cancelled if never sent.",
     )
+    sent: bool = option(
+        False,
+        "--sent",
+        help="With in_flight: its file was sent before what is owed changed; reconcile it then.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

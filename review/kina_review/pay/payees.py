@@ -21,6 +21,7 @@ from kina_build.errors import InputError, Refusal
 from kina_build.rows.jsonl import canonical, dump_document, read_document, writing
 from kina_build.rows.outputs import open_part, sweep
 from kina_review.records import Id, Payment, Record
+from kina_review.tournament.screening import check_spelling
 
 REF_HEX_DIGITS = 32
 OTHERS = 0o077
@@ -161,6 +162,9 @@ def match_accounts(
         Refusal: a payee without an account, two accounts for one payee, or one for two.
     """
     listed: dict[str, Account] = {}
+    accounts = list(accounts)
+    if accounts:
+        check_spelling("payee", {*book.payees.values(), *(one.payee_id for one in accounts)})
     for account in accounts:
         if listed.setdefault(account.payee_id, account) != account:
             raise Refusal(f"payee {account.payee_id!r} has two accounts in the --payees file")
@@ -179,6 +183,7 @@ def match_accounts(
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise Refusal(f"account {twice!r} belongs to two payees", hint="give them one payee_id")
+    check_spelling("account", names)
     return found
 
 

@@ -34,6 +34,7 @@ from kina_review.pay.payments import UNDER_WAY, read_payments, sum_states
 from kina_review.pay.plans import Limits, Plan, held_payees, next_plan, plan_into
 from kina_review.pay.providers.files import Transfer, token_of, write_files
 from kina_review.records import Step
+from kina_review.tournament.screening import check_spelling
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,9 @@ def seen_before(output: Path, ledger: Path) -> list[Head]:
 
 def _limits(money: Ledger, book: PayeeBook, options: PlanOptions) -> Limits:
     had: Counter[str] = Counter()
-    for row in read_typed(options.paid_before, PaidBefore) if options.paid_before else ():
+    before = read_typed(options.paid_before, PaidBefore) if options.paid_before else []
+    check_spelling("payee", {*book.payees.values(), *(row.payee_id for row in before)})
+    for row in before:
         had[book.ref(row.payee_id)] += parse_pay(row.amount, money.currency, "an amount in --paid-before")
     return Limits(
         cap_minor=None if options.cap is None else parse_pay(options.cap, money.currency, "--cap"),

@@ -168,7 +168,7 @@ def _pay_rules(options: SettleOptions, numbers: ReviewRules) -> Sequence[PayRule
     names = ("base", "bonus", "grade_pay", "currency", "bar", "tie")
     given = {key: getattr(options, key) for key in names}
     if options.rules is None:
-        return [build_pay_rule(options.rule_version or "1", given, numbers)]
+        return [build_pay_rule("1" if options.rule_version is None else options.rule_version, given, numbers)]
     clash = [f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None]
     if clash:
         raise UsageError(f"--rules already says what {', '.join(clash)} would say")

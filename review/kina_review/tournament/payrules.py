@@ -128,17 +128,25 @@ def build_pay_rule(
     Raises:
         InputError: a bad amount, bar or currency.
     """
-    currency = given.get("currency") or numbers.currency
+    if not version.strip():
+        raise InputError("the version of the pay rule is blank")
+    # what is given and empty (--base "$PAY" with PAY unset) is a slip, never the usual pay
+    currency = _given(given, "currency", numbers.currency)
     bar = given.get("bar")
     return PayRule(
         version=version,
         currency=currency,
-        base_minor=parse_pay(given.get("base") or numbers.base, currency, "--base"),
-        bonus_minor=parse_pay(given.get("bonus") or numbers.bonus, currency, "--bonus"),
+        base_minor=parse_pay(_given(given, "base", numbers.base), currency, "--base"),
+        bonus_minor=parse_pay(_given(given, "bonus", numbers.bonus), currency, "--bonus"),
         bar=numbers.bar if bar is None else _parse_bar(bar),
-        tie=_tie(given.get("tie") or numbers.tie),
-        grade_minor=parse_pay(given.get("grade_pay") or numbers.grade_pay, currency, "--grade-pay"),
+        tie=_tie(_given(given, "tie", numbers.tie)),
+        grade_minor=parse_pay(_given(given, "grade_pay", numbers.grade_pay), currency, "--grade-pay"),
     )
+
+
+def _given(given: Mapping[str, str | None], name: str, usual: object) -> str:
+    value = given.get(name)
+    return str(usual) if value is None else value
 
 
 def _tie(word: str) -> Tie:

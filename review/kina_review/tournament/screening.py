@@ -155,14 +155,16 @@ def _aside(row: Review, reason: Reason | str) -> SetAside:
     )
 
 
+UNSEEN = ("Cc", "Cf")
+"""Categories of signs without a glyph: a zero-width space, a soft hyphen, a mark of direction."""
 Owner = tuple[str, str, str]
 """item_id, round, reviewer_id."""
 
 
 def fold(name: str) -> str:
-    """Return a name without case, blanks and Unicode form: what two spellings share."""
+    """Return a name without case, blanks, unseen signs and Unicode form: what two spellings share."""
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(character for character in plain if not character.isspace())
+    return "".join(sign for sign in plain if not sign.isspace() and unicodedata.category(sign) not in UNSEEN)
 
 
 def check_spelling(what: str, names: Iterable[str]) -> None:

@@ -287,6 +287,19 @@ def open_ledger(path: Path, anchors: Sequence[Head] = (), on_progress: Progress 
     return _opened(connect(path), path, anchors, on_progress)
 
 
+def check_begun(path: Path) -> None:
+    """Check that where no ledger is, none was lost: its key would be there still.
+
+    Raises:
+        Refusal: the key of a ledger that had lines lies there.
+    """
+    if path.exists() and path.stat().st_size:
+        return
+    key = read_key(path)
+    if key is not None:
+        _check_fresh(path, key)
+
+
 def create_ledger(path: Path, currency: str, key_check: str) -> Ledger:
     """Begin a ledger of one currency, or open it if another process was first.
 
@@ -322,6 +335,10 @@ def _begin_sealed(path: Path, currency: str, key_check: str) -> None:
     if key is None:
         begin_key(path, Head(0, UNBEGUN))
         return
+    _check_fresh(path, key)
+
+
+def _check_fresh(path: Path, key: bytes) -> None:
     mark = read_mark(path, key)
     if mark is None or mark.count:
         raise Refusal(
