@@ -73,10 +73,17 @@ def read_findings(paths: Path | Sequence[Path]) -> Table[Finding]:
     """Read audit findings; `failed` holds reviewer ids joined by ";".
 
     Raises:
-        InputError: unreadable file, or no rows.
+        InputError: unreadable file, no rows, or a flaw of an item that is said to have none.
         RowErrors: rows that are no findings.
     """
-    return _read(paths, Finding)
+    table = _read(paths, Finding)
+    for one in table.records:
+        if one.flaw and not one.flawed:
+            raise InputError(
+                f"the finding on item {one.item_id!r} names {one.flaw} and says that the item is not flawed",
+                hint="flawed says whether the item fails; leave flaw blank where it does not",
+            )
+    return table
 
 
 def read_decisions(paths: Path | Sequence[Path]) -> Table[Decision]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kina_review import intake
-from kina_review.instants import read_moment
+from kina_review.instants import read_end
 from kina_review.money import parse_pay
 from kina_review.pay.auditing.auditor import Files
 from kina_review.pay.auditing.auditor import audit as audit_entries
@@ -87,7 +87,7 @@ def settle(
     told = Terms(
         rules=terms,
         seed=seed,
-        deadline=read_moment(deadline, "deadline") if isinstance(deadline, str) else deadline,
+        deadline=read_end(deadline, "deadline") if isinstance(deadline, str) else deadline,
         penalty_minor=None if penalty is None else parse_pay(penalty, currency, "penalty"),
         usual_penalty_minor=parse_pay(rules.penalty, currency, "review.penalty"),
         disciplines=disciplines or {},

@@ -118,7 +118,7 @@ def test_a_forgotten_table_changes_nobodys_pay(tmp_path: Path) -> None:
     with pytest.raises(Refusal, match="settled under pay rule 1:law, not 1"):
         post(plain)
     fresh = tmp_path / "more.csv"
-    fresh.write_text(REVIEWS.replace("k1", "n1").replace("k2", "n2"))
+    fresh.write_text(REVIEWS.replace("k1", "n1").replace("k2", "n2").replace("T08", "T10"))
     with pytest.raises(Refusal, match="stands in the ledger as 1:law, 1:math, and this run has 1"):
         post(replace(plain, reviews=(fresh,)))
     with pytest.raises(Refusal, match="item 'n1' has none"):

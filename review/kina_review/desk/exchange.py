@@ -27,7 +27,7 @@ from kina_review.desk.labelstudio import TOKEN_VARIABLE, DeskServer
 from kina_review.desk.options import PullOptions, PushOptions
 from kina_review.desk.planning import report_loads
 from kina_review.desk.worksheets import read_worksheets, write_worksheets
-from kina_review.instants import read_moment
+from kina_review.instants import read_end, read_moment
 from kina_review.intake import read_reviewers, read_reviews
 from kina_review.manuals import show_page, write_manual
 from kina_review.records import Assignment, Review
@@ -200,7 +200,7 @@ def fetch(options: PullOptions, plan: DeskMap, on_progress: Progress = silent) -
     else:
         annotations = _from_server(str(options.url), plan, texts_path(options.desk), on_progress)
         accounts = {project.reviewer_id: project.account for project in plan.projects}
-    snapshot = read_moment(options.snapshot, "--snapshot") if options.snapshot else None
+    snapshot = read_end(options.snapshot, "--snapshot") if options.snapshot else None
     against = Desk(accounts, None if options.folder else plan.tasks, snapshot)
     found: Collected[Any]
     if plan.purpose == "grading":

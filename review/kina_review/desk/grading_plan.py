@@ -12,7 +12,7 @@ from kina_build.rows.tables import read_typed
 from kina_review.desk.assignment import seeded_hash
 from kina_review.desk.options import GradersOptions
 from kina_review.desk.planning import report_loads
-from kina_review.instants import read_moment
+from kina_review.instants import read_end
 from kina_review.intake import read_reviewers, read_reviews
 from kina_review.records import Assignment, Id, Instant, Record, Review, Reviewer
 
@@ -59,7 +59,7 @@ def plan_graders(options: GradersOptions) -> Grading:
             read_typed(options.earlier, Assignment),
             people,
             seed=options.seed,
-            until=read_moment(options.until, "--until") if options.until else None,
+            until=read_end(options.until, "--until") if options.until else None,
         )
     )
 

@@ -113,9 +113,14 @@ def read_book(path: Path) -> PayeeBook:
     """Read a payee book.
 
     Raises:
-        InputError: missing or malformed.
-        Refusal: others on this machine may read it.
+        InputError: malformed.
+        Refusal: it is missing, or others on this machine may read it.
     """
+    if not path.exists():
+        raise Refusal(
+            f"{path}: is missing, and without it nobody can tell who is paid",
+            hint="restore the .payees.json file that was beside the ledger",
+        )
     book = read_document(path, PayeeBook)
     if path.stat().st_mode & OTHERS:
         raise Refusal(f"{path}: others may read it", hint=f"chmod 600 {path.name}")

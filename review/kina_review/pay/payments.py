@@ -13,6 +13,7 @@ from kina_build.errors import InputError, Refusal
 from kina_build.rows.jsonl import canonical
 from kina_review.pay.book.ledger import Ledger
 from kina_review.records import LedgerEntry, Payment, PaymentState, Step
+from kina_review.tournament.screening import fold
 
 NEXT: Mapping[PaymentState, frozenset[PaymentState]] = {
     "planned": frozenset({"in_flight", "cancelled", "confirmed", "failed", "returned", "refunded"}),
@@ -126,7 +127,7 @@ def adjust(ledger: Ledger, payment_id: str, paid_minor: int, step: Step) -> Paym
     """
     if paid_minor < 0:
         raise InputError("what was paid cannot be below zero")
-    persons = {step.by.strip().casefold(), step.approved_by.strip().casefold()} - {""}
+    persons = {fold(step.by), fold(step.approved_by)} - {""}
     if not step.why.strip() or len(persons) != 2:
         raise InputError(
             "an adjustment needs a reason and two different persons",

@@ -12,7 +12,7 @@ from kina_build.errors import UsageError
 from kina_build.rows.jsonl import read_document, write_records
 from kina_build.rows.tables import read_typed, write_csv
 from kina_review import intake
-from kina_review.instants import read_moment
+from kina_review.instants import read_end
 from kina_review.money import format_amount, parse_pay
 from kina_review.pay import posting
 from kina_review.pay.audit import read_draws, undrawn
@@ -146,7 +146,7 @@ def terms_of(options: SettleOptions, numbers: ReviewRules = ReviewRules()) -> Te
     return Terms(
         rules=tuple(rules),
         seed=options.seed or 0,
-        deadline=None if options.deadline is None else read_moment(options.deadline, "--deadline"),
+        deadline=None if options.deadline is None else read_end(options.deadline, "--deadline"),
         penalty_minor=None if penalty is None else parse_pay(penalty, currency, "--penalty"),
         usual_penalty_minor=parse_pay(numbers.penalty, currency, "review.penalty"),
         disciplines=_disciplines(options, rules),

@@ -6,7 +6,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, time
 
 from kina_build.errors import Refusal
 from kina_review.records import Reason, Review, SetAside
@@ -105,7 +105,18 @@ def _absence(row: Review, deadline: datetime | None) -> Reason | None:
                 hint="with a deadline every review needs the instant at which the server first had it",
             )
         return None
+    if deadline is not None and _is_undecided(row.submitted_at, deadline):
+        raise Refusal(
+            f"the review of item {row.item_id!r} by {row.reviewer_id!r} is of {deadline:%Y-%m-%d}, the day "
+            "of the deadline, and tells no time of it",
+            hint="write the instant in submitted_at; of a review handed in at midnight T00:00:00.001Z",
+        )
     return "late" if deadline is not None and row.submitted_at > deadline else None
+
+
+def _is_undecided(moment: datetime, deadline: datetime) -> bool:
+    """Tell whether a moment is what a day without a time is read as, and the deadline falls into that day."""
+    return moment.time() == time() and deadline.time() != time() and moment.date() == deadline.date()
 
 
 def _in_time_order(rows: list[Review], what: str) -> list[Review]:

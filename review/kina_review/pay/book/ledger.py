@@ -8,6 +8,7 @@ and hash of the head). A ledger begun before there were keys is sealed at its fi
 
 from __future__ import annotations
 
+import hashlib
 import operator
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,6 +44,7 @@ from kina_review.pay.book.seal import (
 from kina_review.records import EntryKind, LedgerEntry
 
 REPORT_EVERY = 10_000
+ID_HEX_DIGITS = 16
 
 
 SEALED = "from this line on the chain is keyed"
@@ -104,6 +106,11 @@ class Ledger:
     def genesis(self) -> str:
         """Return the hash before the first line: it covers the settings."""
         return _genesis(self.format, self.currency, self.key_check, self.key)
+
+    @property
+    def public_id(self) -> str:
+        """Return what no other ledger is called; it tells nothing of the key."""
+        return hashlib.sha256(f"{self.genesis}|ledger".encode()).hexdigest()[:ID_HEX_DIGITS]
 
     @contextmanager
     def writing(self) -> Iterator[None]:
