@@ -66,7 +66,14 @@ def read_grades(paths: Path | Sequence[Path]) -> Table[Grade]:
         InputError: unreadable file, or no rows.
         RowErrors: rows that are no grades.
     """
-    return _read(paths, Grade, marks="marks")
+    table = _read(paths, Grade, marks="marks")
+    if table.ignored and not any(one.marks or one.review_score is not None for one in table.records):
+        raise InputError(
+            f"{', '.join(map(str, each(paths)))}: no score and no mark in it; columns not read: "
+            f"{', '.join(table.ignored)}",
+            hint="call the column review_score, or as the six criteria are called",
+        )
+    return table
 
 
 def read_findings(paths: Path | Sequence[Path]) -> Table[Finding]:

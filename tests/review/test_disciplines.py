@@ -19,6 +19,7 @@ from kina_review.economics.pilot import PilotRow
 from kina_review.pay.options import AuditOptions
 from kina_review.pay.settling import Settled, audit_files, settle_files, terms_of
 from kina_review.tournament.options import SettleOptions
+from kina_review.tournament.payrules import build_pay_rule
 from kina_review.tournament.scarcity import DisciplineRow, scarcity
 
 ASKED = Question(delta_cost=Fraction(1), currency="USD")
@@ -178,3 +179,23 @@ def test_the_calibration_tells_both(tmp_path: Path) -> None:
     assert found["scarcity"]["law"]["factor"] > 2 - 1e-9
     with pytest.raises(UsageError, match="--by-discipline needs"):
         calibrate(CalibrateOptions(delta_p=".3", cost="1", by_discipline=True))
+
+
+def test_usual_pay_is_not_read_as_another_currency() -> None:
+    with pytest.raises(InputError, match="the usual base is 2.00 USD, and pay is in JPY"):
+        build_pay_rule("1", {"currency": "JPY", "bonus": "500"})
+    with pytest.raises(InputError, match="the usual bonus is 5.00 USD"):
+        hold_budget(BudgetOptions(items=1, budget="1000", currency="JPY", base="200"))
+    assert build_pay_rule("1", {"currency": "JPY", "base": "200", "bonus": "500"}).base_minor == 200
+
+
+@pytest.mark.parametrize("option", [{"base": ""}, {"currency": ""}, {"bar": ""}, {"tie": ""}])
+def test_an_empty_option_is_not_the_usual_pay(option: dict[str, str]) -> None:
+    with pytest.raises(InputError):
+        build_pay_rule("1", option)
+
+
+@pytest.mark.parametrize("rate", ["1.5", "-0.5", "1", ""])
+def test_a_rate_of_no_shows_is_a_share(rate: str) -> None:
+    with pytest.raises(UsageError, match="--no-show-rate"):
+        calibrate(CalibrateOptions(delta_p=".3", cost="1", no_show_rate=rate))

@@ -13,6 +13,7 @@ from kina_build.rows.tables import read_typed
 from kina_review.economics.options import BudgetOptions
 from kina_review.money import format_amount, parse_pay
 from kina_review.rubric import REVIEWS_PER_ITEM, ReviewRules
+from kina_review.tournament.payrules import pay_of
 from kina_review.tournament.scarcity import DisciplineRow, dearer, scarcity
 
 
@@ -113,11 +114,11 @@ def hold_budget(options: BudgetOptions, rules: ReviewRules = ReviewRules()) -> d
         Refusal: the batch could cost more than there is.
         UsageError: a fee that is no share, or other items than the table has.
     """
-    code = options.currency or rules.currency
+    code = rules.currency if options.currency is None else options.currency
     rates = Rates(
-        parse_pay(rules.base if options.base is None else options.base, code, "--base"),
-        parse_pay(rules.grade_pay if options.grade_pay is None else options.grade_pay, code, "--grade-pay"),
-        parse_pay(rules.bonus if options.bonus is None else options.bonus, code, "--bonus"),
+        pay_of("base", options.base, code, rules),
+        pay_of("grade_pay", options.grade_pay, code, rules),
+        pay_of("bonus", options.bonus, code, rules),
     )
     fee = rules.fee if options.fee is None else _read_share("--fee", options.fee)
     money = parse_pay(options.budget, code, "--budget")

@@ -42,6 +42,7 @@ from kina_review.economics.options import CalibrateOptions
 from kina_review.economics.pilot import PilotRow, extra_cost, pilot_bars, split_pilot
 from kina_review.money import format_amount, parse_amount, parse_pay
 from kina_review.rubric import ReviewRules
+from kina_review.tournament.payrules import pay_of
 from kina_review.tournament.scarcity import DisciplineRow, scarcity
 
 
@@ -113,8 +114,8 @@ def _question(options: CalibrateOptions, cost: Fraction, rules: ReviewRules) -> 
     caught = (options.flagged_low, options.flagged_high, options.flagged_mixed)
     return Question(
         delta_cost=cost,
-        currency=options.currency or rules.currency,
-        no_show_rate=read_fraction("--no-show-rate", options.no_show_rate or str(rules.no_show_rate)),
+        currency=rules.currency if options.currency is None else options.currency,
+        no_show_rate=_no_show_rate(options, rules),
         watch=Watch(rate, options.penalty, *caught),
         whitelist_value=options.whitelist_value,
         bonus=None if options.bonus is None else read_fraction("--bonus", options.bonus),
@@ -123,6 +124,14 @@ def _question(options: CalibrateOptions, cost: Fraction, rules: ReviewRules) -> 
         target_gain=options.target_gain,
         quality_gain=options.quality_gain,
     )
+
+
+def _no_show_rate(options: CalibrateOptions, rules: ReviewRules) -> Fraction:
+    given = options.no_show_rate
+    rate = Fraction(rules.no_show_rate) if given is None else read_fraction("--no-show-rate", given)
+    if not 0 <= rate < 1:
+        raise UsageError(f"--no-show-rate {given!r} is no share of the reviews", hint="from 0 to below 1")
+    return rate
 
 
 def read_fraction(option: str, text: str) -> Fraction:
@@ -242,7 +251,7 @@ def _scarcity(report: dict[str, Any], options: CalibrateOptions, rules: ReviewRu
         for name in factors
         if (bonus := own.get(name) if name in own else general) is not None
     }
-    base = parse_pay(options.base if options.base is not None else rules.base, currency, "--base")
+    base = pay_of("base", options.base, currency, rules)
     return scale_pay(factors, base, bonuses, currency)
 
 
@@ -252,25 +261,20 @@ def _costs(options: CalibrateOptions, rules: ReviewRules) -> Costs:
             "--cheapest needs --items, --budget and --audit-cost",
             hint="without a budget a bonus beyond all bounds that is almost never paid would be the cheapest",
         )
-    currency = options.currency or rules.currency
+    currency = rules.currency if options.currency is None else options.currency
     return Costs(
-        base_minor=parse_pay(options.base if options.base is not None else rules.base, currency, "--base"),
+        base_minor=pay_of("base", options.base, currency, rules),
         audit_minor=parse_pay(options.audit_cost, currency, "--audit-cost"),
         items=options.items,
         budget_minor=parse_pay(options.budget, currency, "--budget"),
-        grade_minor=_grade_minor(options, rules, currency),
+        grade_minor=pay_of("grade_pay", options.grade_pay, currency, rules),
         fee=Fraction(rules.fee),
     )
 
 
 def _offered(offer: Offer, options: CalibrateOptions, rules: ReviewRules) -> dict[str, Any]:
-    currency = options.currency or rules.currency
+    currency = rules.currency if options.currency is None else options.currency
     return {"cheapest": offer.report(currency), "spend": offer.spend(_costs(options, rules), currency)}
-
-
-def _grade_minor(options: CalibrateOptions, rules: ReviewRules, currency: str) -> int:
-    given = rules.grade_pay if options.grade_pay is None else options.grade_pay
-    return parse_pay(given, currency, "--grade-pay")
 
 
 def _advice(advice: Advice, asked: Question) -> dict[str, Any]:
@@ -312,8 +316,10 @@ def _spend(
     paid = options.bonus if options.bonus is not None else report["bonus"]
     if paid is None:
         raise UsageError("there is no finite bonus to reckon the spend with: give --bonus")
-    base = parse_pay(options.base if options.base is not None else rules.base, currency, "--base")
-    usual = Rates(base, _grade_minor(options, rules, currency), parse_pay(paid, currency, "--bonus"))
+    base = pay_of("base", options.base, currency, rules)
+    usual = Rates(
+        base, pay_of("grade_pay", options.grade_pay, currency, rules), parse_pay(paid, currency, "--bonus")
+    )
     parts = [(items, usual)] if options.scarcity is None else _scarce_parts(report, usual, items, options)
     spend: dict[str, Any] = {
         "items": items,

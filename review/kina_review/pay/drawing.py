@@ -57,9 +57,9 @@ def draw_audit(options: DrawOptions, share: Decimal) -> Audit:
     approved = approved_items(read_decisions(options.decisions).records)
     batch = _read_ids(options.items) if options.items else ()
     audit = draw(approved, seed, share, options.commitment, batch)
-    check_first(audit, _drawn_before(options.output))
+    check_first(audit, _drawn_before(options.output), approved)
     if options.ledger:
-        register_draw(options.ledger, audit)
+        register_draw(options.ledger, audit, approved)
     return audit
 
 
@@ -86,12 +86,15 @@ def read_share(rate: str | None, rules: Rules) -> Decimal:
     """Return the share of items to audit, as given or as the rules have it.
 
     Raises:
-        UsageError: it is no number.
+        UsageError: it is no number from 0 to 1.
     """
     try:
-        return rules().audit_rate if rate is None else Decimal(rate)
+        share = rules().audit_rate if rate is None else Decimal(rate)
     except InvalidOperation:
         raise UsageError(f"--rate {rate!r} is not a number") from None
+    if not share.is_finite() or not 0 <= share <= 1:
+        raise UsageError(f"--rate {rate!r} is no share of the items", hint="from 0 to 1, such as 0.1")
+    return share
 
 
 def _drawn_before(output: Path) -> list[Audit]:

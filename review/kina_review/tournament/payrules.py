@@ -10,7 +10,7 @@ from typing import cast, get_args
 
 from kina_build.errors import InputError, Refusal
 from kina_build.rows.tables import read_typed
-from kina_review.money import parse_pay
+from kina_review.money import exponent, parse_pay
 from kina_review.records import Id, Instant, PayRule, Record
 from kina_review.rubric import ReviewRules, Tie
 
@@ -130,23 +130,35 @@ def build_pay_rule(
     """
     if not version.strip():
         raise InputError("the version of the pay rule is blank")
-    # what is given and empty (--base "$PAY" with PAY unset) is a slip, never the usual pay
-    currency = _given(given, "currency", numbers.currency)
-    bar = given.get("bar")
+    currency = numbers.currency if given.get("currency") is None else str(given["currency"])
+    bar, tie = given.get("bar"), given.get("tie")
     return PayRule(
         version=version,
         currency=currency,
-        base_minor=parse_pay(_given(given, "base", numbers.base), currency, "--base"),
-        bonus_minor=parse_pay(_given(given, "bonus", numbers.bonus), currency, "--bonus"),
+        base_minor=pay_of("base", given.get("base"), currency, numbers),
+        bonus_minor=pay_of("bonus", given.get("bonus"), currency, numbers),
         bar=numbers.bar if bar is None else _parse_bar(bar),
-        tie=_tie(_given(given, "tie", numbers.tie)),
-        grade_minor=parse_pay(_given(given, "grade_pay", numbers.grade_pay), currency, "--grade-pay"),
+        tie=_tie(numbers.tie if tie is None else tie),
+        grade_minor=pay_of("grade_pay", given.get("grade_pay"), currency, numbers),
     )
 
 
-def _given(given: Mapping[str, str | None], name: str, usual: object) -> str:
-    value = given.get(name)
-    return str(usual) if value is None else value
+def pay_of(name: str, given: str | None, currency: str, numbers: ReviewRules = ReviewRules()) -> int:
+    """Return base, bonus or grade_pay in minor units: as given, else as the [review] page has it.
+
+    What is given and empty (`--base "$PAY"` with PAY unset) is a slip, never the usual pay.
+
+    Raises:
+        InputError: a bad amount, or the usual one is in another currency.
+    """
+    option, usual = f"--{name.replace('_', '-')}", getattr(numbers, name)
+    exponent(currency)
+    if given is None and usual and currency != numbers.currency:
+        raise InputError(
+            f"the usual {name.replace('_', ' ')} is {usual} {numbers.currency}, and pay is in {currency}",
+            hint=f"give {option} in {currency}",
+        )
+    return parse_pay(usual if given is None else given, currency, option)
 
 
 def _tie(word: str) -> Tie:
