@@ -19,6 +19,8 @@ NUMBER = re.compile(r"[+-]?\d{1,20}(?:\.\d{0,20})?")
 """A plain number: 46090.5 and 1772442012 match, 2026-03-01 must not."""
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 """How an ISO date begins: 2026-03-01T08:00Z matches, 01.03.2026 and 20260301 must not."""
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+"""A day and no time of it: 2026-03-01 matches, 2026-03-01T08:00Z must not (whole texts are held to it)."""
 EPOCH_SECONDS = (Decimal(10**9), Decimal(10**10))
 """Seconds since 1970 of September 2001 to November 2286."""
 EPOCH_MILLISECONDS = (Decimal(10**12), Decimal(10**13))
@@ -66,6 +68,20 @@ def read_moment(text: str, option: str) -> datetime:
     except ValueError:
         raise UsageError(f"{option} {text!r} is no instant", hint="such as 2026-03-31T23:59:59Z") from None
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def read_end(text: str, option: str) -> datetime:
+    """Read the instant at which something ends: as read_moment, but a day alone tells no instant.
+
+    Raises:
+        UsageError: it is none, or a day without a time: its first moment, or its last?
+    """
+    if DAY.fullmatch(text.strip()):
+        raise UsageError(
+            f"{option} {text!r} is a day: does it end as it begins, or as it ends?",
+            hint=f"give the time and the zone, such as {text.strip()}T23:59:59Z",
+        )
+    return read_moment(text, option)
 
 
 def read_local(value: object, form: DateForm) -> datetime | str:

@@ -15,7 +15,7 @@ from kina_build.rows.source import each
 from kina_build.rows.tables import Row, hint_at
 from kina_review.export_entry import Entry
 from kina_review.exports import read_export
-from kina_review.records import Finding, Grade, Review, Reviewer
+from kina_review.records import Decision, Finding, Grade, Review, Reviewer
 from kina_review.rubric import CRITERION_NAMES, TOP_RATING
 from kina_review.tableforms import PLAIN, TableForm, read_rows
 
@@ -66,17 +66,48 @@ def read_grades(paths: Path | Sequence[Path]) -> Table[Grade]:
         InputError: unreadable file, or no rows.
         RowErrors: rows that are no grades.
     """
-    return _read(paths, Grade, marks="marks")
+    table = _read(paths, Grade, marks="marks")
+    if table.ignored and not any(one.marks or one.review_score is not None for one in table.records):
+        raise InputError(
+            f"{', '.join(map(str, each(paths)))}: no score and no mark in it; columns not read: "
+            f"{', '.join(table.ignored)}",
+            hint="call the column review_score, or as the six criteria are called",
+        )
+    return table
 
 
 def read_findings(paths: Path | Sequence[Path]) -> Table[Finding]:
     """Read audit findings; `failed` holds reviewer ids joined by ";".
 
     Raises:
-        InputError: unreadable file, or no rows.
+        InputError: unreadable file, no rows, or a flaw of an item that is said to have none.
         RowErrors: rows that are no findings.
     """
-    return _read(paths, Finding)
+    table = _read(paths, Finding)
+    for one in table.records:
+        if one.flaw and not one.flawed:
+            raise InputError(
+                f"the finding on item {one.item_id!r} names {one.flaw} and says that the item is not flawed",
+                hint="flawed says whether the item fails; leave flaw blank where it does not",
+            )
+    return table
+
+
+def read_decisions(paths: Path | Sequence[Path]) -> Table[Decision]:
+    """Read decisions on items; in a table without objects `opinions` is left out.
+
+    Raises:
+        InputError: unreadable file, no rows, or two decisions on one item.
+        RowErrors: rows that are no decisions.
+    """
+    table = _read(paths, Decision)
+    seen: dict[str, str] = {}
+    for one in table.records:
+        if seen.setdefault(one.item_id, one.decision) != one.decision:
+            raise InputError(
+                f"item {one.item_id!r} has two decisions: {seen[one.item_id]} and {one.decision}"
+            )
+    return table
 
 
 def read_reviewers(path: Path) -> Table[Reviewer]:
@@ -177,6 +208,8 @@ def _fields(values: Mapping[str, Any], known: set[str], marks: str) -> dict[str,
     for key, build in LISTS.items():
         if isinstance(fields.get(key), str):
             fields[key] = [build(part.strip()) for part in fields[key].split(";") if part.strip()]
+    if isinstance(fields.get("opinions"), str):
+        del fields["opinions"]  # what each reviewer thought is no single cell, and no money hangs on it
     return fields
 
 

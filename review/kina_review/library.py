@@ -5,7 +5,7 @@ Amounts are texts or decimals in major units ("2.00"); what comes back has a `re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kina_review import intake
-from kina_review.instants import read_moment
+from kina_review.instants import read_end
 from kina_review.money import parse_pay
 from kina_review.pay.auditing.auditor import Files
 from kina_review.pay.auditing.auditor import audit as audit_entries
@@ -59,6 +59,7 @@ def settle(
     deadline: datetime | str | None = None,
     penalty: str | Decimal | None = None,
     seed: int = 0,
+    disciplines: Mapping[str, str] | None = None,
     rules: ReviewRules = RULES,
 ) -> Settled:
     """Turn reviews and their scores into awards with reasons, and decisions on items (paper, section 3.2).
@@ -71,6 +72,7 @@ def settle(
         deadline: last instant in time (UTC); None leaves contests open that lack a review.
         penalty: taken for an item that fails its audit, major units; None is as the rules have it.
         seed: of coins and odd minor units of ties.
+        disciplines: item to its discipline, where rules have one.
         rules: the numbers of table [review].
 
     Returns:
@@ -85,9 +87,10 @@ def settle(
     told = Terms(
         rules=terms,
         seed=seed,
-        deadline=read_moment(deadline, "deadline") if isinstance(deadline, str) else deadline,
+        deadline=read_end(deadline, "deadline") if isinstance(deadline, str) else deadline,
         penalty_minor=None if penalty is None else parse_pay(penalty, currency, "penalty"),
         usual_penalty_minor=parse_pay(rules.penalty, currency, "review.penalty"),
+        disciplines=disciplines or {},
     )
     done = settle_rows(reviews, told, grades=scores, findings=findings, numbers=rules)
     return Settled(done, decide_items(done.counted, findings, rules), {}, [])
@@ -177,6 +180,7 @@ def audit(
     *,
     scores: Sequence[Grade] = (),
     findings: Sequence[Finding] = (),
+    disciplines: Mapping[str, str] | None = None,
     rules: ReviewRules = RULES,
 ) -> LedgerAudit:
     """Derive every sum of a ledger again from its reviews and its registered terms, by other code.
@@ -186,5 +190,5 @@ def audit(
         Refusal: its chain is broken.
     """
     with open_ledger(Path(ledger)) as book:
-        faults = audit_entries(book.entries(), Files(reviews, scores, findings, rules))
+        faults = audit_entries(book.entries(), Files(reviews, scores, findings, rules, disciplines or {}))
         return LedgerAudit(tuple(faults), book.head().count, str(book.head()))

@@ -131,6 +131,16 @@ class Grade(Record):
     marks: Marks = Field(default_factory=dict)
 
 
+class Scarcity(Record):
+    """What made a discipline's pay dearer, so that it can be worked out again."""
+
+    factor: str
+    """Times the usual pay, exactly: "2" or "62/45"."""
+    base_minor: int
+    """The usual base, and the usual bonus below."""
+    bonus_minor: int
+
+
 class PayRule(Record):
     """What a review earns, from an instant on."""
 
@@ -145,10 +155,24 @@ class PayRule(Record):
     """None refuses to settle a tie at or above the bar."""
     grade_minor: Annotated[int, Field(ge=0)] = 0
     """What an adjudicator earns for each review graded."""
+    discipline: Id | None = None
+    """Whose items it pays; None: those of which no other rule of its version speaks."""
+    scarcity: Scarcity | None = None
+    """Why it is dearer than the usual pay; None: it is not."""
+
+    @property
+    def name(self) -> str:
+        """Return what lines of the ledger call it: the version, and the discipline where it has one."""
+        return f"{self.version}:{self.discipline}" if self.discipline else self.version
 
     def terms(self) -> dict[str, Any]:
-        """Return the rule as plain values; pay for grades is told only where there is any."""
-        return self.model_dump(mode="json", exclude=set() if self.grade_minor else {"grade_minor"})
+        """Return the rule as plain values; what a plain rule has not is left out."""
+        told = self.model_dump(mode="json")
+        return {
+            key: told[key]
+            for key in told
+            if told[key] or key not in ("grade_minor", "discipline", "scarcity")
+        }
 
 
 Reason = Literal[

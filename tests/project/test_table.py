@@ -135,3 +135,13 @@ def test_the_graph_orders_by_artefacts_alone() -> None:
         draw_graph([last, Stage("first", (), ("c.json",), ("b.json",))])
     with pytest.raises(UsageError, match="would be written by last and by twin"):
         draw_graph([last, Stage("twin", (), (), ("c.json",))])
+
+
+def test_what_the_batch_says_of_pay_reaches_the_settlement(tmp_path: Path) -> None:
+    said = 'reviews = "r.csv"\nbase = "2.00"\nbonus = "5.00"\ngrade_pay = "0.50"\nscarcity = "fields.csv"\n'
+    settle = lines(tmp_path, f"{SMALL}[review.batch]\n{said}")["settle"]
+    assert "--grade-pay 0.50" in settle
+    assert "--scarcity fields.csv --items pool.jsonl" in settle
+    plain = lines(tmp_path, f'{SMALL}[review.batch]\nreviews = "r.csv"\nitems = "own.csv"\n')["settle"]
+    assert "--items own.csv" in plain
+    assert "--scarcity" not in plain

@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kina_build.errors import InputError, Refusal
+from kina_build.errors import InputError, Refusal, UsageError
+from kina_review.intake import read_decisions
 from kina_review.pay.audit import approved_items, commit, commit_all, draw, read_draws, register_draw, undrawn
 from kina_review.pay.book.ledger import open_ledger
-from kina_review.pay.drawing import check_findings, flaw_rate, judge, judge_all
+from kina_review.pay.drawing import check_findings, draw_audit, flaw_rate, judge, judge_all, read_share
 from kina_review.pay.posting import post_to
 from kina_review.records import Decision, Finding, Flaw
+from kina_review.rubric import ReviewRules
+from kina_review.tournament.options import DrawOptions
 from tests.review.stories import review, settled
 
 SEED = "correct horse battery staple"
@@ -127,3 +130,49 @@ def test_a_second_draw_is_refused_and_findings_stay_within_the_first(tmp_path: P
     with pytest.raises(Refusal, match="was not drawn"):
         undrawn([first], [Finding(item_id=other, flawed=True)])
     assert undrawn([], [Finding(item_id=other, flawed=True)]) == [other]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "item_id,decision\na,accept\nb,accept\nc,reject\n",
+        "\ufeffdecision;item_id;note\naccept;a;fine\naccept;b;\nreject;c;\n",
+        '[{"item_id": "a", "decision": "accept"}, {"item_id": "b", "decision": "accept"}]',
+        (
+            '{"item_id": "a", "decision": "accept", "opinions": {"p1": "accept"}}\n'
+            '{"item_id": "b", "decision": "accept"}\n'
+        ),
+    ],
+)
+def test_decisions_are_drawn_from_whatever_form_their_table_has(tmp_path: Path, text: str) -> None:
+    (tmp_path / "seed").write_text(SEED)
+    (tmp_path / "d").write_text(text)
+    options = DrawOptions(
+        decisions=tmp_path / "d",
+        seed_file=tmp_path / "seed",
+        commitment=commit(SEED),
+        output=tmp_path / "o.json",
+    )
+    assert sorted(draw_audit(options, Decimal(1)).item_ids) == ["a", "b"]
+
+
+def test_a_second_draw_of_the_same_items_is_refused_under_another_commitment_too(tmp_path: Path) -> None:
+    path = tmp_path / "pay.db"
+    post_to(path, settled(review("A", "18"), review("B", "15")))
+    register_draw(path, draw(BATCH, SEED, Decimal(1), commit(SEED)), BATCH)
+    other = draw(BATCH, SEED, Decimal(1), commit_all(SEED, Decimal(1), BATCH), BATCH)
+    with pytest.raises(Refusal, match="drawn before, under another commitment"):
+        register_draw(path, other, BATCH)
+    register_draw(path, draw(["new"], SEED + "2", Decimal(1), commit(SEED + "2")), ["new"])
+
+
+@pytest.mark.parametrize("rate", ["1.1", "-0.1", "nan", "inf", "50%", ""])
+def test_a_rate_is_a_share_already_when_it_is_committed_to(rate: str) -> None:
+    with pytest.raises(UsageError, match="--rate"):
+        read_share(rate, ReviewRules)
+
+
+def test_two_decisions_on_one_item_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("item_id,decision\na,accept\na,reject\n")
+    with pytest.raises(InputError, match="item 'a' has two decisions: accept and reject"):
+        read_decisions(tmp_path / "d.csv")

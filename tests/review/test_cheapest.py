@@ -48,6 +48,17 @@ def test_free_audits_are_used_and_dear_ones_are_not() -> None:
     assert search(1200, audit=100_000).audit_rate == 0
 
 
+def test_grading_and_the_fee_are_paid_for_too() -> None:
+    costs = Costs(200, 400, 100, 3000 * 100)
+    graded = find_cheapest(POINTS, ASKED, replace(costs, grade_minor=50, budget_minor=3100 * 100))
+    assert graded.expected_minor == pytest.approx(search(3000).expected_minor + 100)
+    assert graded.worst_minor == search(3000).worst_minor + 100
+    dear = find_cheapest(POINTS, ASKED, replace(costs, fee=Fraction(1, 3)))
+    assert dear.expected_minor > search(3000).expected_minor
+    with pytest.raises(Refusal, match="the least costs"):
+        find_cheapest(POINTS, ASKED, Costs(200, 400, 100, 1000 * 100, grade_minor=200))
+
+
 def test_no_terms_within_a_small_budget() -> None:
     with pytest.raises(Refusal, match="the least costs"):
         search(500)
@@ -64,6 +75,15 @@ def test_the_calibration_names_them() -> None:
     )
     found = calibrate(options)
     assert found.report["bars"]["cheapest"]["bar"] == found.report["cheapest"]["bar"] == found.report["bar"]
+    dearer = calibrate(replace(options, grade_pay="0.50", budget="1400")).report
+    plain = calibrate(replace(options, budget="1400")).report
+    worst = [Fraction(one["spend"]["worst_case"]) for one in (plain, dearer)]
+    assert worst[0] == Fraction(plain["cheapest"]["worst_an_item"]) * 100
+    assert worst[1] <= 1400
+    assert (
+        Fraction(dearer["cheapest"]["expected_an_item"])
+        >= Fraction(plain["cheapest"]["expected_an_item"]) + 1
+    )
 
 
 @pytest.mark.parametrize(

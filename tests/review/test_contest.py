@@ -233,3 +233,12 @@ def test_names_do_not_matter_but_for_ties(a: Fraction, b: Fraction) -> None:
 )
 def test_scores_are_printed_exactly(score: Fraction, text: str) -> None:
     assert print_score(score) == text
+
+
+def test_a_day_without_a_time_is_not_held_against_a_deadline_within_it() -> None:
+    day = review("A", "18").model_copy(update={"submitted_at": datetime(2026, 3, 1, tzinfo=UTC)})
+    with pytest.raises(Refusal, match="tells no time of it"):
+        settled(day, review("B", "15"), deadline=datetime(2026, 3, 1, 12, tzinfo=UTC))
+    assert settled(day, review("B", "15"), deadline=datetime(2026, 3, 2, 12, tzinfo=UTC)).contests[
+        0
+    ].winners == ("A",)

@@ -127,6 +127,7 @@ def test_a_new_item_among_batches_of_two_deadlines_asks_for_its_own(path: Path) 
         review("B", "15", hour=2, item="IT-1"),
         review("b", "15", hour=2, item="it-9"),
         review("\uff22", "15", hour=2, item="it-9"),
+        review("C", "15", hour=2, item="it\u200b-1"),
         review("C", "15", hour=2, item="it-9", review_id="r-1"),
         review("A", "15", hour=2, item="it-9", review_id="r-1"),
     ],
@@ -136,6 +137,20 @@ def test_one_review_is_paid_once_under_any_spelling(tmp_path: Path, row: Review)
     post_to(path, settled(A.model_copy(update={"review_id": "r-1"}), B))
     with pytest.raises(Refusal, match="may be the same|paid once"):
         again(path, row)
+
+
+def test_the_reviews_of_an_item_are_not_paid_again_under_its_new_name(path: Path) -> None:
+    with pytest.raises(Refusal, match="stand in the ledger under item 'it-1'"):
+        post_to(path, settled(A.model_copy(update={"item_id": "x"}), B.model_copy(update={"item_id": "x"})))
+    later = B.model_copy(update={"item_id": "x", "submitted_at": A.submitted_at})
+    assert post_to(path, settled(A.model_copy(update={"item_id": "x"}), later)).lines
+
+
+def test_a_penalty_is_a_term_of_the_batch_before_any_finding_too(path: Path) -> None:
+    assert again(path, A, B, penalty_minor=300) == 0
+    with pytest.raises(Refusal, match="the penalty was 100 minor units, and is 300"):
+        again(path, A, B, penalty_minor=300, findings=[Finding(item_id="it-1", flawed=True, flaw="other")])
+    assert again(path, A, B, findings=[Finding(item_id="it-1", flawed=True, flaw="other")]) > 0
 
 
 def test_a_rule_is_locked_also_where_it_paid_nothing(tmp_path: Path) -> None:

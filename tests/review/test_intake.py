@@ -130,3 +130,17 @@ def test_a_deadline_needs_times() -> None:
 def test_scores_are_exact_decimals() -> None:
     assert review("A", "14.50").review_score == Decimal("14.5")
     assert str(review("A", "100").review_score) in {"100", "1E+2"}
+
+
+def test_a_finding_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("item_id,flawed,flaw\nk1,false,wrong_groundtruth\n")
+    with pytest.raises(InputError, match="says that the item is not flawed"):
+        read_findings(tmp_path / "f.csv")
+
+
+def test_scores_under_a_name_that_nothing_reads_are_no_blank_ones(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("item_id,reviewer_id,Score\nk1,p1,17\n")
+    with pytest.raises(InputError, match="columns not read: Score"):
+        read_grades(tmp_path / "s.csv")
+    (tmp_path / "s.csv").write_text("item_id,reviewer_id,review_score\nk1,p1,\n")
+    assert read_grades(tmp_path / "s.csv").records[0].review_score is None

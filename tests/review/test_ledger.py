@@ -15,7 +15,7 @@ from kina_build.rows.jsonl import canonical
 from kina_review.pay.book.file import COLUMNS, OLDER_FORMAT, SCHEMA
 from kina_review.pay.book.ledger import Ledger, create_ledger, open_ledger
 from kina_review.pay.book.seal import Head, chain, find_anchors, key_path, mark_path
-from kina_review.pay.payees import PayeeBook, book_path, read_book, write_book
+from kina_review.pay.payees import PayeeBook, begin_book, book_path, read_book, write_book
 from kina_review.pay.posting import post_to, preview
 from kina_review.records import LedgerEntry
 from tests.review.stories import review, rule, settled
@@ -211,7 +211,9 @@ def older(path: Path) -> Path:
 
 
 def terms_text() -> dict[str, Any]:
-    return rule().model_dump(mode="json", exclude={"version", "grade_minor"}) | {"seed": 0}
+    return rule().model_dump(mode="json", exclude={"version", "grade_minor", "discipline", "scarcity"}) | {
+        "seed": 0
+    }
 
 
 def test_an_older_ledger_is_read_and_sealed_at_its_first_new_line(tmp_path: Path) -> None:
@@ -316,8 +318,19 @@ def test_a_ledger_keeps_its_currency_and_its_payee_book(paid: Path) -> None:
         post_to(paid, yen)
     (paid.parent / "pay.db.payees.json").unlink()
     dollars = settled(review("A", "18"), review("B", "3"))
+    with pytest.raises(Refusal, match="payees.json: is missing"):
+        post_to(paid, dollars)
+    assert not (paid.parent / "pay.db.payees.json").exists()
+    begin_book(paid.parent / "pay.db.payees.json")
     with pytest.raises(Refusal, match="does not belong"):
         post_to(paid, dollars)
+
+
+def test_beside_the_key_of_a_lost_ledger_no_other_is_begun(paid: Path) -> None:
+    paid.unlink()
+    with pytest.raises(Refusal, match="was lost or moved"):
+        post_to(paid, settled(review("A", "18"), review("B", "3")))
+    assert not paid.exists()
 
 
 def test_the_payee_book_is_private_and_the_ledger_holds_references_only(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_a_payment_file_is_not_written_over_something_else(tmp_path: Path) -> No
 
 
 def test_a_deadline_and_a_penalty_are_read_as_on_the_command_line() -> None:
-    late = kr.settle(two(), RULE, deadline="2026-01-01")
+    late = kr.settle(two(), RULE, deadline="2026-01-01T00:00:00Z")
     assert {award.reason for award in late.awards} == {"late"}
     with pytest.raises(InputError, match="cannot be below zero"):
         kr.settle(two(), RULE, penalty="-1")

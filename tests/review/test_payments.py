@@ -9,7 +9,7 @@ from kina_review.pay.book.ledger import Ledger, create_ledger
 from kina_review.pay.drafting import draft_lines
 from kina_review.pay.payees import Account, PayeeBook, match_accounts, other_names
 from kina_review.pay.payments import adjust, batch_payments, move, move_batch, read_payments, sum_states
-from kina_review.pay.plans import Limits, next_plan, plan, plan_into
+from kina_review.pay.plans import Limits, check_current, next_plan, plan, plan_into
 from kina_review.pay.providers.files import Transfer, batches, match_ids, token_of, write_files
 from kina_review.pay.providers.lists import ProviderRow
 from kina_review.pay.providers.reconciling import Proof, reconcile
@@ -201,8 +201,14 @@ def test_accounts_are_matched_letter_for_letter() -> None:
         BOOK, REF.values(), [Account(payee_id="A", account="X"), Account(payee_id="B", account="Y")]
     )
     assert {found[REF["A"]].account, found[REF["B"]].account} == {"X", "Y"}
-    with pytest.raises(Refusal, match="no account"):
+    with pytest.raises(Refusal, match="'A' and 'a' differ only by case"):
         match_accounts(BOOK, REF.values(), [Account(payee_id="a", account="X")])
+    with pytest.raises(Refusal, match="no account"):
+        match_accounts(BOOK, REF.values(), [Account(payee_id="C", account="X")])
+    with pytest.raises(Refusal, match="account ids 'X' and 'x' differ only"):
+        match_accounts(
+            BOOK, REF.values(), [Account(payee_id="A", account="X"), Account(payee_id="B", account="x")]
+        )
     with pytest.raises(Refusal, match="two payees"):
         match_accounts(
             BOOK, REF.values(), [Account(payee_id="A", account="X"), Account(payee_id="B", account="X")]
@@ -352,7 +358,7 @@ def test_a_list_of_another_currency_or_batch_settles_nothing(ledger: Ledger, col
 def test_a_doubtful_payee_blocks_that_payee_only(ledger: Ledger) -> None:
     settle_list(ledger, PAID[0])
     move(ledger, {"b0001-00002": "unknown"})
-    more = settled(review("A", "18", item="it-2"), review("B", "15", item="it-2"))
+    more = settled(review("A", "18", 2, item="it-2"), review("B", "15", item="it-2"))
     with ledger.writing():
         ledger.append(draft_lines(ledger, more, BOOK))
     second = plan_into(ledger, BOOK.payees)
@@ -366,6 +372,8 @@ def test_a_plan_that_a_correction_made_stale_is_not_sent(ledger: Ledger) -> None
         ledger.append(draft_lines(ledger, settled(review("A", "15"), review("B", "15")), BOOK, "appeal"))
     with pytest.raises(Refusal, match="b0001-00001 7.00, now 4.50"):
         plan_into(ledger, BOOK.payees)
+    with pytest.raises(Refusal, match="above what may be paid now"):
+        move_batch(ledger, "b0001", "in_flight", check=check_current)
     move_batch(ledger, "b0001", "cancelled")
     assert [p.amount_minor for p in plan_into(ledger, BOOK.payees).payments] == [450, 450]
 

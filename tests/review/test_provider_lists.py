@@ -158,6 +158,12 @@ def test_what_only_begins_like_a_list_is_one_line(tmp_path: Path, value: Any) ->
     assert isinstance(caught.value, KinaError)
 
 
+def test_a_blank_status_among_others_is_unknown(tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text("payee_id,amount,status\nann,7.00,paid\nbob,2.00,\n")
+    with pytest.raises(RowErrors, match=r"list.csv:3: status: is blank"):
+        read_provider_list(tmp_path / "list.csv")
+
+
 def test_our_payment_in_a_reference() -> None:
     assert OUR_PAYMENT.search("pay b0001-00001, thanks")
     assert not OUR_PAYMENT.search("invoice 7")

@@ -113,7 +113,13 @@ class World:
         batch = self._batch("planned")
         if batch:
             state = self.rng.choice(["in_flight", "in_flight", "cancelled"])
-            self._run(0, "pay", "mark", "--batch", batch, "--state", state)
+            stale = state == "in_flight" and self._is_stale(batch)
+            mark = ("pay", "mark", "--batch", batch, "--state", state)
+            self._run(1 if stale else 0, *mark)
+            if stale and self.rng.random() < 0.5:
+                return
+            if stale:  # its file is with the provider already
+                self._run(0, *mark, "--sent")
             self._move(batch, dict.fromkeys(self._of(batch, "planned"), state))
 
     def answer(self) -> None:
@@ -212,6 +218,11 @@ class World:
             gone = ("failed", "returned", "refunded", "cancelled")
             self.out[who] += cents * ((before in gone) - (state in gone))
             self.payments[name] = (who, cents, state)
+
+    def _is_stale(self, batch: str) -> bool:
+        """Tell whether a planned batch would pay somebody more than is owed by now."""
+        planned = {who: cents for who, cents, _ in map(self.payments.get, self._of(batch, "planned"))}  # type: ignore[misc]
+        return any(cents > self.due[who] - self.out[who] + cents for who, cents in planned.items())
 
     def _batch(self, state: str) -> str:
         found = sorted({name.partition("-")[0] for name, one in self.payments.items() if one[2] == state})

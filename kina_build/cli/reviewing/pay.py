@@ -71,17 +71,22 @@ def _show_plan(report: dict[str, Any], console: Console) -> None:
 
 
 def mark(run: Run, options: MarkOptions) -> None:
-    """Say what happened to a batch: in flight, unknown, or cancelled before it was sent."""
+    """Say what happened to a batch: in flight, unknown, or cancelled before it was sent.
+
+    A batch that would pay somebody more than is owed by now is not marked in flight: plan it anew.
+    """
     from datetime import UTC, datetime
 
     from kina_review.pay.book.ledger import open_ledger
     from kina_review.pay.paying import write_moment
     from kina_review.pay.payments import move_batch
+    from kina_review.pay.plans import check_current
     from kina_review.records import Step
 
+    check = check_current if options.state == "in_flight" and not options.sent else None
     with open_ledger(options.ledger) as money:
         step = Step(at=write_moment(datetime.now(UTC)))
-        moved = len(move_batch(money, options.batch, options.state, step))
+        moved = len(move_batch(money, options.batch, options.state, step, check))
         report = {"batch": options.batch, "moved": moved, "state": options.state}
         report["ledger_head"] = str(money.head())
     run.report(report, _show_moved)

@@ -156,7 +156,8 @@ def plan_review(project: Project) -> list[Stage]:
     single = {
         name: project.expand([p.as_posix() for p in getattr(batch, name)]) for name in ("scores", "findings")
     }
-    files = [path.as_posix() for path in (batch.draw, batch.rules) if path is not None]
+    named = (batch.draw, batch.rules, batch.scarcity, batch.items)
+    files = [path.as_posix() for path in named if path is not None]
     argv = ["review", "settle", *each("--reviews", reviews)]
     for name, paths in single.items():
         argv += each(f"--{name}", paths)
@@ -165,6 +166,7 @@ def plan_review(project: Project) -> list[Stage]:
         "rule_version",
         "base",
         "bonus",
+        "grade_pay",
         "currency",
         "bar",
         "tie",
@@ -172,11 +174,19 @@ def plan_review(project: Project) -> list[Stage]:
         "penalty",
         "seed",
         "draw",
+        "scarcity",
     ):
         argv += given(f"--{name.replace('_', '-')}", getattr(batch, name))
+    by_pool = batch.scarcity is not None and batch.items is None
+    argv += given("--items", POOL if by_pool else batch.items)
     argv += given("--awards", batch.awards)
     argv += ["--ledger", LEDGER, "--contests", CONTESTS, "--decisions", DECISIONS]
-    reads = (*reviews, *(path for paths in single.values() for path in paths), *files)
+    reads = (
+        *reviews,
+        *(path for paths in single.values() for path in paths),
+        *files,
+        *((POOL,) if by_pool else ()),
+    )
     lacks = () if reviews else (_no_reviews(project),)
     pay = tuple(
         f"review.batch.{key} is empty: fill it in" for key in ("base", "bonus") if getattr(batch, key) == ""

@@ -15,6 +15,7 @@ from kina_build.items.pool import read_pool
 from kina_build.progress import Progress, silent
 from kina_build.rows.jsonl import read_document, read_records, write_document, write_records
 from kina_build.rows.source import is_stream
+from kina_build.rows.tables import read_typed
 from kina_review.desk.authorship import Annotation, Desk, merge_texts
 from kina_review.desk.collection import Collected, collect_grades, collect_reviews
 from kina_review.desk.deskmap import DeskMap
@@ -25,7 +26,7 @@ from kina_review.desk.labelstudio import TOKEN_VARIABLE, DeskServer
 from kina_review.desk.options import PullOptions, PushOptions
 from kina_review.desk.planning import report_loads
 from kina_review.desk.worksheets import read_worksheets, write_worksheets
-from kina_review.instants import read_moment
+from kina_review.instants import read_end, read_moment
 from kina_review.intake import read_reviewers, read_reviews
 from kina_review.manuals import show_page, write_manual
 from kina_review.records import Assignment, Review
@@ -65,7 +66,7 @@ def pack(options: PushOptions) -> Parcel:
         InputError: an unreadable file.
         UsageError: an item or a review is not there.
     """
-    slots = read_records(options.assignments, Assignment)
+    slots = read_typed(options.assignments, Assignment)
     items = {item.item_id: item for item in read_pool(options.pool)}
     strange = sorted({slot.item_id for slot in slots} - items.keys())
     if strange:
@@ -197,7 +198,7 @@ def fetch(options: PullOptions, plan: DeskMap, on_progress: Progress = silent) -
     else:
         annotations = _from_server(str(options.url), plan, texts_path(options.desk), on_progress)
         accounts = {project.reviewer_id: project.account for project in plan.projects}
-    snapshot = read_moment(options.snapshot, "--snapshot") if options.snapshot else None
+    snapshot = read_end(options.snapshot, "--snapshot") if options.snapshot else None
     against = Desk(accounts, None if options.folder else plan.tasks, snapshot)
     found: Collected[Any]
     if plan.purpose == "grading":

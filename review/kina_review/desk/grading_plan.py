@@ -8,12 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from kina_build.errors import Refusal, UsageError
-from kina_build.rows.jsonl import read_records
 from kina_build.rows.tables import read_typed
 from kina_review.desk.assignment import seeded_hash
 from kina_review.desk.options import GradersOptions
 from kina_review.desk.planning import report_loads
-from kina_review.instants import read_moment
+from kina_review.instants import read_end
 from kina_review.intake import read_reviewers, read_reviews
 from kina_review.records import Assignment, Id, Instant, Record, Review, Reviewer
 
@@ -57,10 +56,10 @@ def plan_graders(options: GradersOptions) -> Grading:
         plan_appeals(
             read_typed(options.appeals, Appeal),
             rows,
-            read_records(options.earlier, Assignment),
+            read_typed(options.earlier, Assignment),
             people,
             seed=options.seed,
-            until=read_moment(options.until, "--until") if options.until else None,
+            until=read_end(options.until, "--until") if options.until else None,
         )
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from kina_build.errors import UsageError
 from kina_review.desk.options import ImportOptions
-from kina_review.instants import DateForm, find_zone, read_moment
+from kina_review.instants import DateForm, find_zone, read_end
 from kina_review.intake import read_reviews
 from kina_review.records import Review
 from kina_review.tableforms import TableForm
@@ -60,7 +60,7 @@ def form_of(options: ImportOptions) -> TableForm:
         decimal=options.decimal or "",
         dates=_date_form(options.dates, options.zone),
         columns=read_columns(options.column),
-        snapshot=read_moment(options.snapshot, "--snapshot") if options.snapshot else None,
+        snapshot=read_end(options.snapshot, "--snapshot") if options.snapshot else None,
         lowest_rating=options.lowest_rating,
     )
 

@@ -58,7 +58,7 @@ class AssignOptions:
 class ReopenOptions:
     """Options of `kina review reopen`."""
 
-    decisions: Path = argument("decisions.jsonl of `kina review settle`.")
+    decisions: Path = argument("decisions.jsonl of `kina review settle`, or a table of item_id, decision.")
     pool: Path = option(help="Items, in which the revised ones keep their item_id.", role=Role.input)
     reviewers: Path = reviewers_file()
     earlier: Path = option(

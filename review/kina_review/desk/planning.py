@@ -14,11 +14,11 @@ from typing import Any
 from kina_build.errors import Refusal
 from kina_build.items.pool import read_pool
 from kina_build.progress import Progress, silent
-from kina_build.rows.jsonl import read_records
+from kina_build.rows.tables import read_typed
 from kina_review.desk.assignment import Plan, assign_reviewers, seeded_hash
 from kina_review.desk.options import AssignOptions, ReopenOptions
-from kina_review.intake import read_reviewers, read_reviews
-from kina_review.records import Assignment, Decision, Review
+from kina_review.intake import read_decisions, read_reviewers, read_reviews
+from kina_review.records import Assignment, Review
 
 MOST_ROUND_DIGITS = 3
 """Digits of a round's number: nothing is reviewed a thousand times."""
@@ -35,7 +35,7 @@ def plan_assignments(options: AssignOptions, open_cap: int, on_progress: Progres
     Raises:
         InputError: an unreadable file.
     """
-    before = read_records(options.earlier, Assignment) if options.earlier else []
+    before = read_typed(options.earlier, Assignment) if options.earlier else []
     done = {
         (review.item_id, review.reviewer_id)
         for review in _reviews_in(options.reviews)
@@ -66,7 +66,7 @@ def plan_next_round(options: ReopenOptions, on_progress: Progress = silent) -> P
         InputError: an unreadable file.
         Refusal: nothing is to be revised, an item of it is not in the pool, or too few are left for it.
     """
-    decided = read_records(options.decisions, Decision)
+    decided = read_decisions(options.decisions).records
     wanted = {decision.item_id for decision in decided if decision.decision == "revise"}
     if not wanted:
         raise Refusal(f"{options.decisions}: no item is to be revised")
@@ -77,7 +77,7 @@ def plan_next_round(options: ReopenOptions, on_progress: Progress = silent) -> P
             f"to be revised but not in the pool: {', '.join(missing[:5])} ({len(missing)} in all)",
             hint="a revised item keeps its item_id; give the pool that holds the revised ones",
         )
-    before = [slot for slot in read_records(options.earlier, Assignment) if slot.item_id in wanted]
+    before = [slot for slot in read_typed(options.earlier, Assignment) if slot.item_id in wanted]
     rounds: dict[str, int] = dict.fromkeys(wanted, 1)
     for slot in before:
         rounds[slot.item_id] = max(rounds[slot.item_id], _round_number(slot.round))
@@ -129,7 +129,7 @@ def report_status(assignments: Path, reviews: Path | None = None) -> dict[str, A
     states = {(review.item_id, review.reviewer_id): review.status for review in _reviews_in(reviews)}
     people: dict[str, Counter[str]] = {}
     done_of: Counter[str] = Counter()
-    for slot in read_records(assignments, Assignment):
+    for slot in read_typed(assignments, Assignment):
         state = states.get((slot.item_id, slot.reviewer_id), "open")
         people.setdefault(slot.reviewer_id, Counter())[state] += 1
         done_of[slot.item_id] += state == "submitted"

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
 from kina_build.errors import Refusal, UsageError
+from kina_build.rows.tables import read_typed
 from kina_review.economics.options import BudgetOptions
-from kina_review.money import format_amount, parse_amount
+from kina_review.money import format_amount, parse_pay
 from kina_review.rubric import REVIEWS_PER_ITEM, ReviewRules
+from kina_review.tournament.payrules import pay_of
+from kina_review.tournament.scarcity import DisciplineRow, dearer, scarcity
 
 
 @dataclass(frozen=True)
@@ -21,8 +25,27 @@ class Budget:
     worst_case_minor: int
     """items * (bonus + 2 * base) * (1 + fee), rounded up."""
     most_items: int | None
-    """Items that the budget allows; None if an item costs nothing."""
+    """Items that the budget allows; None if an item costs nothing, or not all cost the same."""
     budget_minor: int
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What one item may be paid; minor units."""
+
+    base_minor: int
+    """Of each review, and below what grading it costs."""
+    grade_minor: int
+    bonus_minor: int
+
+    @property
+    def item_minor(self) -> int:
+        """Return the most that an item costs, without the provider's fee."""
+        return self.bonus_minor + REVIEWS_PER_ITEM * (self.base_minor + self.grade_minor)
+
+    def times(self, factor: Fraction) -> Rates:
+        """Return dearer rates: what grading costs stays."""
+        return Rates(dearer(self.base_minor, factor), self.grade_minor, dearer(self.bonus_minor, factor))
 
 
 def worst_case(items: int, base_minor: int, bonus_minor: int, fee: Decimal = Decimal(0)) -> int:
@@ -30,7 +53,12 @@ def worst_case(items: int, base_minor: int, bonus_minor: int, fee: Decimal = Dec
 
     Where adjudicators are paid, what a review's grade costs belongs to the base.
     """
-    exact = items * (bonus_minor + REVIEWS_PER_ITEM * base_minor) * (1 + Fraction(fee))
+    return worst_of([(items, Rates(base_minor, 0, bonus_minor))], fee)
+
+
+def worst_of(parts: Iterable[tuple[int, Rates]], fee: Decimal = Decimal(0)) -> int:
+    """Return what items of several rates can cost at most together, in minor units, rounded up."""
+    exact = sum(items * rates.item_minor for items, rates in parts) * (1 + Fraction(fee))
     return -(-exact.numerator // exact.denominator)
 
 
@@ -53,27 +81,54 @@ def check_budget(budget: Budget, currency: str) -> None:
         raise Refusal(
             f"{budget.items} items can cost {format_amount(budget.worst_case_minor, currency)} {currency}, "
             f"beyond the budget of {format_amount(budget.budget_minor, currency)}",
-            hint=f"{budget.most_items} items are the most that fit",
+            hint="take fewer items, or a larger budget"
+            if budget.most_items is None
+            else f"{budget.most_items} items are the most that fit",
         )
+
+
+def scarce_rates(
+    rates: Rates, work: Sequence[DisciplineRow], rules: ReviewRules = ReviewRules()
+) -> list[tuple[int, Rates]]:
+    """Return the items of each discipline and what each of them may be paid, by the rule of scarcity."""
+    factors = scarcity(work, rules)
+    return [(row.items, rates.times(factors[row.discipline])) for row in work]
+
+
+def check_items(items: int, work: Sequence[DisciplineRow]) -> None:
+    """Check that the disciplines' items are those of the batch.
+
+    Raises:
+        UsageError: they are more or fewer.
+    """
+    told = sum(row.items for row in work)
+    if told != items:
+        raise UsageError(f"--items says {items}, and the --scarcity table has {told}")
 
 
 def hold_budget(options: BudgetOptions, rules: ReviewRules = ReviewRules()) -> dict[str, Any]:
     """Hold the worst case of a batch against its budget; return the report, amounts in minor units.
 
     Raises:
-        InputError: a bad amount or currency.
+        InputError: a bad amount or currency, or an unreadable table.
         Refusal: the batch could cost more than there is.
-        UsageError: a fee that is no share.
+        UsageError: a fee that is no share, or other items than the table has.
     """
-    code = options.currency or rules.currency
-    plan = plan_budget(
-        options.items,
-        parse_amount(options.budget, code),
-        parse_amount(options.base if options.base is not None else rules.base, code)
-        + parse_amount(rules.grade_pay, code),
-        parse_amount(options.bonus if options.bonus is not None else rules.bonus, code),
-        rules.fee if options.fee is None else _read_share("--fee", options.fee),
+    code = rules.currency if options.currency is None else options.currency
+    rates = Rates(
+        pay_of("base", options.base, code, rules),
+        pay_of("grade_pay", options.grade_pay, code, rules),
+        pay_of("bonus", options.bonus, code, rules),
     )
+    fee = rules.fee if options.fee is None else _read_share("--fee", options.fee)
+    money = parse_pay(options.budget, code, "--budget")
+    plan = plan_budget(options.items, money, rates.base_minor + rates.grade_minor, rates.bonus_minor, fee)
+    if options.scarcity is not None:
+        work = read_typed(options.scarcity, DisciplineRow)
+        check_items(options.items, work)
+        # how many items of which discipline would fit is not one number
+        worst = worst_of(scarce_rates(rates, work, rules), fee)
+        plan = replace(plan, worst_case_minor=worst, most_items=None)
     check_budget(plan, code)
     return asdict(plan) | {"currency": code}
 

@@ -12,7 +12,7 @@ from kina_build.errors import UsageError
 from kina_build.rows.tables import read_typed
 from kina_review.economics.advice import Advice, Question, advise
 from kina_review.economics.bonus import Watch, drops_of
-from kina_review.economics.budget import worst_case
+from kina_review.economics.budget import Rates, check_items, worst_of
 from kina_review.economics.calibration import (
     NormalScores,
     PassRates,
@@ -22,17 +22,13 @@ from kina_review.economics.calibration import (
 )
 from kina_review.economics.cheapest import (
     Costs,
+    Offer,
     find_cheapest,
     normal_points,
     pilot_point,
     pilot_points,
 )
-from kina_review.economics.disciplines import (
-    DisciplineRow,
-    bonus_by_discipline,
-    scale_pay,
-    scarcity,
-)
+from kina_review.economics.disciplines import bonus_by_discipline, scale_pay
 from kina_review.economics.gaps import (
     check_cells,
     check_gaps,
@@ -46,6 +42,8 @@ from kina_review.economics.options import CalibrateOptions
 from kina_review.economics.pilot import PilotRow, extra_cost, pilot_bars, split_pilot
 from kina_review.money import format_amount, parse_amount, parse_pay
 from kina_review.rubric import ReviewRules
+from kina_review.tournament.payrules import pay_of
+from kina_review.tournament.scarcity import DisciplineRow, scarcity
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ def calibrate(options: CalibrateOptions, rules: ReviewRules = ReviewRules()) -> 
         report = _from_gap(options, cost, rules)
     if options.scarcity is not None:
         report["scarcity"] = _scarcity(report, options, rules)
-    if options.items is not None:
+    if options.items is not None and not options.cheapest:
         report["spend"] = _spend(report, options.items, options, rules)
     return Calibration(report)
 
@@ -116,8 +114,8 @@ def _question(options: CalibrateOptions, cost: Fraction, rules: ReviewRules) -> 
     caught = (options.flagged_low, options.flagged_high, options.flagged_mixed)
     return Question(
         delta_cost=cost,
-        currency=options.currency or rules.currency,
-        no_show_rate=read_fraction("--no-show-rate", options.no_show_rate or str(rules.no_show_rate)),
+        currency=rules.currency if options.currency is None else options.currency,
+        no_show_rate=_no_show_rate(options, rules),
         watch=Watch(rate, options.penalty, *caught),
         whitelist_value=options.whitelist_value,
         bonus=None if options.bonus is None else read_fraction("--bonus", options.bonus),
@@ -126,6 +124,14 @@ def _question(options: CalibrateOptions, cost: Fraction, rules: ReviewRules) -> 
         target_gain=options.target_gain,
         quality_gain=options.quality_gain,
     )
+
+
+def _no_show_rate(options: CalibrateOptions, rules: ReviewRules) -> Fraction:
+    given = options.no_show_rate
+    rate = Fraction(rules.no_show_rate) if given is None else read_fraction("--no-show-rate", given)
+    if not 0 <= rate < 1:
+        raise UsageError(f"--no-show-rate {given!r} is no share of the reviews", hint="from 0 to below 1")
+    return rate
 
 
 def read_fraction(option: str, text: str) -> Fraction:
@@ -163,7 +169,7 @@ def _from_scenario(options: CalibrateOptions, cost: Fraction, rules: ReviewRules
     asked = _question(options, cost, rules)
     offer = None
     if options.cheapest:
-        offer = find_cheapest(normal_points(low, high, sd), asked, _costs(options, rules), rules)
+        offer = find_cheapest(normal_points(low, high, sd), asked, _costs(options, rules))
         bars |= {"cheapest": offer.bar}
     at = offer.bar if offer else bars["crossing"] if options.bar is None else read_bar(options.bar)
     scores = NormalScores(low, high, sd, bar=at)
@@ -178,7 +184,7 @@ def _from_scenario(options: CalibrateOptions, cost: Fraction, rules: ReviewRules
             for name, x in bars.items()
         },
     }
-    told = {"cheapest": offer.report(asked.currency)} if offer else {}
+    told = _offered(offer, options, rules) if offer else {}
     return report | told | _advice(advise(Fraction(gaps.least), drops_of(rates), asked), asked)
 
 
@@ -198,7 +204,7 @@ def _from_pilot(options: CalibrateOptions, cost: Fraction | None, rules: ReviewR
     asked = _question(options, extra_cost(rows, rules) if cost is None else cost, rules)
     if options.cheapest:
         bars["cheapest"] = find_cheapest(
-            pilot_points(choosing, tie, rules), asked, _costs(options, rules), rules
+            pilot_points(choosing, tie, rules), asked, _costs(options, rules)
         ).bar
     at = bars["cheapest" if options.cheapest else "crossing"] if bar is None else read_bar(bar)
     cells = count_cells(estimating, at, tie)
@@ -226,27 +232,26 @@ def _from_pilot(options: CalibrateOptions, cost: Fraction | None, rules: ReviewR
         },
     }
     if options.by_discipline:
-        report["disciplines"] = bonus_by_discipline(
-            estimating, asked.delta_cost, at, tie=tie, currency=asked.currency, rules=rules
-        )
+        report["disciplines"] = bonus_by_discipline(estimating, asked, at, tie=tie, rules=rules)
     if options.cheapest:  # the half that chose the bar would be too hopeful about it
         point = pilot_point(estimating, at, tie, rules)
-        offer = find_cheapest([point], asked, _costs(options, rules), rules)
-        report["cheapest"] = offer.report(asked.currency)
+        offer = find_cheapest([point], asked, _costs(options, rules))
+        report |= _offered(offer, options, rules)
     return report | _advice(advice, asked)
 
 
 def _scarcity(report: dict[str, Any], options: CalibrateOptions, rules: ReviewRules) -> dict[str, Any]:
     """Return base and bonus of each discipline after the rule of scarcity; none without a bonus."""
     currency, general = report["currency"], options.bonus or report["bonus"]
-    own = {name: one["bonus"] for name, one in report.get("disciplines", {}).items()}
+    given = {} if options.bonus else report.get("disciplines", {})
+    own = {name: one["bonus"] for name, one in given.items()}
     factors = scarcity(read_typed(options.scarcity, DisciplineRow) if options.scarcity else [], rules)
     bonuses = {
         name: parse_amount(bonus, currency)
         for name in factors
         if (bonus := own.get(name) if name in own else general) is not None
     }
-    base = parse_pay(options.base if options.base is not None else rules.base, currency, "--base")
+    base = pay_of("base", options.base, currency, rules)
     return scale_pay(factors, base, bonuses, currency)
 
 
@@ -256,13 +261,20 @@ def _costs(options: CalibrateOptions, rules: ReviewRules) -> Costs:
             "--cheapest needs --items, --budget and --audit-cost",
             hint="without a budget a bonus beyond all bounds that is almost never paid would be the cheapest",
         )
-    currency = options.currency or rules.currency
+    currency = rules.currency if options.currency is None else options.currency
     return Costs(
-        base_minor=parse_pay(options.base if options.base is not None else rules.base, currency, "--base"),
+        base_minor=pay_of("base", options.base, currency, rules),
         audit_minor=parse_pay(options.audit_cost, currency, "--audit-cost"),
         items=options.items,
         budget_minor=parse_pay(options.budget, currency, "--budget"),
+        grade_minor=pay_of("grade_pay", options.grade_pay, currency, rules),
+        fee=Fraction(rules.fee),
     )
+
+
+def _offered(offer: Offer, options: CalibrateOptions, rules: ReviewRules) -> dict[str, Any]:
+    currency = rules.currency if options.currency is None else options.currency
+    return {"cheapest": offer.report(currency), "spend": offer.spend(_costs(options, rules), currency)}
 
 
 def _advice(advice: Advice, asked: Question) -> dict[str, Any]:
@@ -304,13 +316,43 @@ def _spend(
     paid = options.bonus if options.bonus is not None else report["bonus"]
     if paid is None:
         raise UsageError("there is no finite bonus to reckon the spend with: give --bonus")
-    each = parse_amount(paid, currency)
-    ground = parse_amount(options.base if options.base is not None else rules.base, currency)
-    ground += parse_amount(rules.grade_pay, currency)  # each review is graded
-    worst = worst_case(items, ground, each, rules.fee)
-    spend: dict[str, Any] = {"items": items, "worst_case": format_amount(worst, currency)}
+    base = pay_of("base", options.base, currency, rules)
+    usual = Rates(
+        base, pay_of("grade_pay", options.grade_pay, currency, rules), parse_pay(paid, currency, "--bonus")
+    )
+    parts = [(items, usual)] if options.scarcity is None else _scarce_parts(report, usual, items, options)
+    spend: dict[str, Any] = {
+        "items": items,
+        "worst_case": format_amount(worst_of(parts, rules.fee), currency),
+    }
     if report["alpha"]:
-        rates = PassRates(report["alpha"]["LL"], report["alpha"]["HL"], report["alpha"]["HH"])
-        mean = items * (2 * ground + rates.expected_bonus(each, options.high_rate)) * (1 + float(rules.fee))
+        alpha = PassRates(report["alpha"]["LL"], report["alpha"]["HL"], report["alpha"]["HH"])
+        bonuses = sum(n * alpha.expected_bonus(one.bonus_minor, options.high_rate) for n, one in parts)
+        sure = sum(n * (one.item_minor - one.bonus_minor) for n, one in parts)
+        mean = (sure + bonuses) * (1 + float(rules.fee))
         spend |= {"expected": format_amount(round(mean), currency), "high_rate": options.high_rate}
     return spend
+
+
+def _scarce_parts(
+    report: dict[str, Any], usual: Rates, items: int, options: CalibrateOptions
+) -> list[tuple[int, Rates]]:
+    """Return the items of each discipline and their rates, as the report has them."""
+    work = read_typed(options.scarcity, DisciplineRow) if options.scarcity else []
+    check_items(items, work)
+    lacking = [row.discipline for row in work if row.discipline not in report["scarcity"]]
+    if lacking:
+        raise UsageError(f"discipline {lacking[0]!r} has no bonus to reckon the spend with: give --bonus")
+    currency = report["currency"]
+    paid = {name: (one["base"], one["bonus"]) for name, one in report["scarcity"].items()}
+    return [
+        (
+            row.items,
+            Rates(
+                parse_amount(paid[row.discipline][0], currency),
+                usual.grade_minor,
+                parse_amount(paid[row.discipline][1], currency),
+            ),
+        )
+        for row in work
+    ]

@@ -14,12 +14,11 @@ from typing import Any
 from kina_build.errors import Refusal
 from kina_review.economics.advice import Question
 from kina_review.economics.bonus import Drops, Watch, collusion_bonus, drops_of, least_bonus
-from kina_review.economics.budget import worst_case
 from kina_review.economics.calibration import NormalScores, normal_gaps, normal_pass_rates
 from kina_review.economics.gaps import count_cells, estimate_gaps, pass_drops, pass_rates
 from kina_review.economics.pilot import PilotRow
 from kina_review.money import exponent, format_amount, least_above
-from kina_review.rubric import AUDIT_RATES, BARS, PENALTY_STEPS, ReviewRules, Tie
+from kina_review.rubric import AUDIT_RATES, BARS, PENALTY_STEPS, REVIEWS_PER_ITEM, ReviewRules, Tie
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,15 @@ class Costs:
     items: int
     budget_minor: int
     """Most that the batch may cost at worst: what keeps rare bonuses from growing beyond all bounds."""
+    grade_minor: int = 0
+    """Grading one review: without its score there is no contest."""
+    fee: Fraction = Fraction(0)
+    """The provider's, as a share of all pay; an audit is not paid through it."""
+
+    @property
+    def sure_minor(self) -> int:
+        """Return what an item's two reviews cost whoever wins."""
+        return REVIEWS_PER_ITEM * (self.base_minor + self.grade_minor)
 
 
 @dataclass(frozen=True)
@@ -58,9 +66,10 @@ class Offer:
     b_ic: float
     b_coal: float
     expected_minor: float
-    """An item: both bases, the bonus as often as two hard workers earn it, and its share of audits."""
+    """An item: both reviews and their grading, the bonus as often as two hard workers earn it, the fee,
+    and its share of audits."""
     worst_minor: int
-    """An item: both bases, the bonus and its share of audits."""
+    """An item: the same, with the bonus for sure."""
 
     def report(self, currency: str) -> dict[str, Any]:
         """Return the terms as plain values, amounts in major units."""
@@ -75,10 +84,17 @@ class Offer:
             "worst_an_item": format_amount(self.worst_minor, currency),
         }
 
+    def spend(self, costs: Costs, currency: str) -> dict[str, Any]:
+        """Return what a batch costs under these terms, amounts in major units."""
+        return {
+            "items": costs.items,
+            "worst_case": format_amount(_worst(self, costs), currency),
+            "expected": format_amount(round(costs.items * self.expected_minor), currency),
+            "high_rate": 1.0,
+        }
 
-def find_cheapest(
-    points: Sequence[Point], asked: Question, costs: Costs, rules: ReviewRules = ReviewRules()
-) -> Offer:
+
+def find_cheapest(points: Sequence[Point], asked: Question, costs: Costs) -> Offer:
     """Return the terms of least expected cost that deter every deviation and fit the budget.
 
     Of equally cheap ones those with fewer audits, then with the lower penalty, then with the lower bar.
@@ -86,8 +102,7 @@ def find_cheapest(
     Args:
         points: what is known at each bar.
         asked: extra cost of effort, no-shows, what audits see, currency.
-        costs: base, price of an audit, items and budget.
-        rules: carries the provider's fee.
+        costs: base, grading, price of an audit, the provider's fee, items and budget.
 
     Raises:
         Refusal: at no bar a finite bonus deters, or none of the terms fits the budget.
@@ -104,12 +119,12 @@ def find_cheapest(
             "at no bar a finite bonus deters shirking, alone and by agreement",
             hint="a pilot with more items, or more careful grading, may show that effort pays",
         )
-    fits = [offer for offer in offers if _fits(offer, costs, rules)]
+    fits = [offer for offer in offers if _worst(offer, costs) <= costs.budget_minor]
     if not fits:
         least = min(offers, key=lambda offer: offer.worst_minor)
         raise Refusal(
             f"no terms deter within the budget: the least costs "
-            f"{format_amount(_worst(least, costs, rules), asked.currency)} {asked.currency} at worst",
+            f"{format_amount(_worst(least, costs), asked.currency)} {asked.currency} at worst",
             hint="take fewer items, or a larger budget",
         )
     return min(fits, key=lambda one: (one.expected_minor, one.audit_rate, one.penalty_minor, one.bar))
@@ -128,7 +143,7 @@ def _offer(point: Point, watch: Watch, cost: float, asked: Question, costs: Cost
     if alone is None or together is None:
         return None
     bonus = least_above(max(alone, Fraction(together)), asked.currency)
-    sure = 2 * costs.base_minor + watch.audit_rate * costs.audit_minor
+    more, audits = 1 + costs.fee, _exact(watch.audit_rate) * costs.audit_minor
     return Offer(
         bar=point.bar,
         bonus_minor=bonus,
@@ -136,18 +151,19 @@ def _offer(point: Point, watch: Watch, cost: float, asked: Question, costs: Cost
         penalty_minor=round(watch.penalty * 10 ** exponent(asked.currency)),
         b_ic=float(alone),
         b_coal=together,
-        expected_minor=sure + bonus * point.pays_hh,
-        worst_minor=-int(-(sure + bonus) // 1),
+        expected_minor=float((costs.sure_minor + bonus * Fraction(point.pays_hh)) * more + audits),
+        worst_minor=-int(-((costs.sure_minor + bonus) * more + audits) // 1),
     )
 
 
-def _worst(offer: Offer, costs: Costs, rules: ReviewRules) -> int:
-    pay = worst_case(costs.items, costs.base_minor, offer.bonus_minor, rules.fee)
-    return pay - int(-(offer.audit_rate * costs.audit_minor * costs.items) // 1)
+def _exact(rate: float) -> Fraction:
+    return Fraction(str(rate))  # 0.1 as it is written, not as a binary float has it
 
 
-def _fits(offer: Offer, costs: Costs, rules: ReviewRules) -> bool:
-    return _worst(offer, costs, rules) <= costs.budget_minor
+def _worst(offer: Offer, costs: Costs) -> int:
+    audits = -int(-(_exact(offer.audit_rate) * costs.audit_minor * costs.items) // 1)
+    pay = (costs.sure_minor + offer.bonus_minor) * costs.items * (1 + costs.fee)
+    return -(-pay.numerator // pay.denominator) + audits
 
 
 def normal_points(low: float, high: float, sd: float) -> list[Point]:

@@ -1,61 +1,23 @@
-"""A bonus for each discipline: from its own part of a pilot, and dearer where reviewers are scarce.
-
-The rule of scarcity: a discipline whose reviewers have x times as many reviews to give, each, as those
-of the batch on the whole, is paid x times as much, base and bonus, but never less than the usual pay
-and never more than `review.scarcity_most` times it.
-"""
+"""A bonus for each discipline from its own part of a pilot, and what the rule of scarcity makes of it."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from kina_build.errors import InputError, KinaError, Refusal
-from kina_review.economics.bonus import least_bonus
-from kina_review.economics.gaps import check_gaps, count_cells, estimate_gaps
+from kina_review.economics.advice import Question, advise
+from kina_review.economics.gaps import check_gaps, count_cells, estimate_gaps, pass_drops
 from kina_review.economics.pilot import PilotRow
-from kina_review.money import format_amount, least_above
-from kina_review.records import Id, Record
+from kina_review.money import format_amount
 from kina_review.rubric import REVIEWS_PER_ITEM, ReviewRules, Tie
-
-
-class DisciplineRow(Record):
-    """How much work a discipline has, and how many people for it."""
-
-    discipline: Id
-    items: Annotated[int, Field(gt=0)]
-    reviewers: Annotated[int, Field(gt=0)]
-
-
-def scarcity(rows: Sequence[DisciplineRow], rules: ReviewRules = ReviewRules()) -> dict[str, Fraction]:
-    """Return the factor of each discipline's pay.
-
-    Raises:
-        InputError: a discipline stands twice.
-    """
-    names = [row.discipline for row in rows]
-    if len(set(names)) < len(names):
-        raise InputError(f"discipline {next(n for n in names if names.count(n) > 1)!r} stands twice")
-    usual = Fraction(sum(row.items for row in rows), sum(row.reviewers for row in rows))
-    most = Fraction(rules.scarcity_most)
-    return {
-        row.discipline: min(most, max(Fraction(1), Fraction(row.items, row.reviewers) / usual))
-        for row in sorted(rows, key=lambda row: row.discipline)
-    }
+from kina_review.tournament.scarcity import dearer
 
 
 def bonus_by_discipline(
-    rows: Sequence[PilotRow],
-    cost: Fraction,
-    bar: float,
-    *,
-    tie: Tie,
-    currency: str,
-    rules: ReviewRules = ReviewRules(),
+    rows: Sequence[PilotRow], asked: Question, bar: float, *, tie: Tie, rules: ReviewRules = ReviewRules()
 ) -> dict[str, dict[str, Any]]:
     """Return the least bonus of each discipline of a pilot, or why its part of it cannot tell.
 
@@ -71,27 +33,24 @@ def bonus_by_discipline(
                 hint="--by-discipline needs the column discipline, one for both rows of an item",
             )
         parts[row.discipline].append(row)
-    return {
-        name: _bonus(part, cost, bar, tie=tie, currency=currency, rules=rules)
-        for name, part in sorted(parts.items())
-    }
+    return {name: _bonus(part, asked, bar, tie=tie, rules=rules) for name, part in sorted(parts.items())}
 
 
 def _bonus(
-    rows: Sequence[PilotRow], cost: Fraction, bar: float, *, tie: Tie, currency: str, rules: ReviewRules
+    rows: Sequence[PilotRow], asked: Question, bar: float, *, tie: Tie, rules: ReviewRules
 ) -> dict[str, Any]:
-    items = len(rows) // REVIEWS_PER_ITEM
+    nothing = {"items": len(rows) // REVIEWS_PER_ITEM, "bonus": None, "b_ic": None, "b_coal": None}
     try:
         cells = count_cells(rows, bar, tie)
         gaps = estimate_gaps(cells, rules)
         check_gaps(cells, gaps, rules)
     except Refusal as refused:
-        return {"items": items, "bonus": None, "b_ic": None, "reason": _told(refused)}
-    threshold = least_bonus(cost, Fraction(gaps.least.lower), Fraction(rules.no_show_rate))
-    if threshold is None:
-        return {"items": items, "bonus": None, "b_ic": None, "reason": "no finite bonus works"}
-    least = format_amount(least_above(threshold, currency), currency)
-    return {"items": items, "bonus": least, "b_ic": float(threshold), "reason": None}
+        return nothing | {"reason": _told(refused)}
+    advice = advise(Fraction(gaps.least.lower), pass_drops(cells, rules), asked)
+    if advice.bonus_minor is None:
+        return nothing | {"reason": "no finite bonus works"}
+    bonus = format_amount(advice.bonus_minor, asked.currency)
+    return nothing | {"bonus": bonus, "b_ic": advice.b_ic, "b_coal": advice.b_coal, "reason": None}
 
 
 def _told(error: KinaError) -> str:
@@ -112,8 +71,8 @@ def scale_pay(
     return {
         name: {
             "factor": float(factor),
-            "base": format_amount(-int(-(base_minor * factor) // 1), currency),
-            "bonus": format_amount(-int(-(bonuses[name] * factor) // 1), currency),
+            "base": format_amount(dearer(base_minor, factor), currency),
+            "bonus": format_amount(dearer(bonuses[name], factor), currency),
         }
         for name, factor in factors.items()
         if name in bonuses

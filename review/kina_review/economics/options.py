@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from kina_build.options import Role, option, seed
+from kina_review.tournament.options import grade_pay, scarcity_file
 
 TieRule = Literal["split", "strict", "coin"]
 
@@ -31,6 +32,7 @@ class CalibrateOptions:
     tie: TieRule | None = option(None, help="How ties at or above the bar are paid.")
     bonus: str | None = option(None, help="A bonus to be judged, such as 5.00.")
     base: str | None = option(None, help="Pay for a complete review, such as 2.00.")
+    grade_pay: str | None = grade_pay()
     no_show_rate: str | None = option(None, help="Share of second reviews never made.")
     audit_rate: float | None = option(None, help="Share of approved items audited.", min=0, max=1)
     penalty: float = option(0.0, help="What a flagged item costs each reviewer, major units.", min=0)
@@ -52,11 +54,7 @@ class CalibrateOptions:
     by_discipline: bool = option(
         False, "--by-discipline", help="A bonus for each discipline of the pilot, from its own items."
     )
-    scarcity: Path | None = option(
-        None,
-        help="CSV or JSONL of discipline, items, reviewers: pay is dearer where reviewers are scarce.",
-        role=Role.input,
-    )
+    scarcity: Path | None = scarcity_file()
     cheapest: bool = option(
         False,
         "--cheapest",
@@ -78,6 +76,8 @@ class BudgetOptions:
     base: str | None = option(None, help="Pay in major units, such as 2.00.")
     bonus: str | None = option(None, help="Pay in major units, such as 2.00.")
     currency: str | None = option(None, help="ISO 4217 code.")
+    grade_pay: str | None = grade_pay()
+    scarcity: Path | None = scarcity_file()
     fee: str | None = option(None, help="Provider's fee as a share, such as 0.33.")
 
 

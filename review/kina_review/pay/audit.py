@@ -105,13 +105,24 @@ def draw(
     return Audit(commitment=told, rate=rate, approved=len(approved), item_ids=tuple(ordered[:size]))
 
 
-def check_first(audit: Audit, earlier: Iterable[Audit]) -> None:
-    """Check that a draw is the only one under its commitment.
+def check_first(audit: Audit, earlier: Iterable[Audit], approved: Sequence[str] = ()) -> None:
+    """Check that a draw is the only one under its commitment, and the only one of its items.
+
+    Args:
+        audit: the draw.
+        earlier: those made before.
+        approved: the items that it was made from.
 
     Raises:
-        Refusal: another draw was made under it.
+        Refusal: another draw was made under it, or under another commitment of some of these items.
     """
     for past in earlier:
+        again = sorted(set(past.item_ids) & set(approved))
+        if past.commitment != audit.commitment and again:
+            raise Refusal(
+                f"item {again[0]!r} was drawn before, under another commitment: a second draw is a choice",
+                hint="audit the items drawn first; draw from the decisions of a new batch alone",
+            )
         if past.commitment == audit.commitment and past != audit:
             raise Refusal(
                 f"a draw of {len(past.item_ids)} items was made under this commitment: a second is a choice",
@@ -133,16 +144,16 @@ def read_draws(ledger: Ledger) -> list[Audit]:
     return [Audit.model_validate_json(entry.reason) for entry in ledger.entries("draw")]
 
 
-def register_draw(path: Path, audit: Audit) -> None:
+def register_draw(path: Path, audit: Audit, approved: Sequence[str] = ()) -> None:
     """Write a draw into a ledger, once.
 
     Raises:
         InputError: no such ledger.
-        Refusal: another draw was made under its commitment.
+        Refusal: as check_first.
     """
     with open_ledger(path) as ledger, ledger.writing():
         known = read_draws(ledger)
-        check_first(audit, known)
+        check_first(audit, known, approved)
         if audit not in known:
             reason = canonical(audit.model_dump(mode="json"))
             ledger.append([LedgerEntry(seq=0, kind="draw", reason=reason)])

@@ -41,6 +41,8 @@ class Batch(Record):
     findings: Files = ()
     draw: Path | None = None
     rules: Path | None = None
+    scarcity: Path | None = None
+    items: Path | None = None
     rule_version: Text | None = None
     base: Text | None = None
     bonus: Text | None = None

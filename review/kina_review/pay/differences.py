@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 from kina_build.errors import Refusal
 from kina_build.rows.jsonl import canonical
 from kina_review.pay.book.ledger import Holding, PayKey
-from kina_review.records import Award, EntryKind, LedgerEntry
+from kina_review.records import Award, EntryKind, LedgerEntry, PayRule
 from kina_review.tournament.gradings import Grading
 from kina_review.tournament.screening import EARNS_NOTHING
 from kina_review.tournament.settlement import Settlement
@@ -72,26 +73,51 @@ def differences(due: Mapping[PayKey, Holding], held: Mapping[PayKey, Holding]) -
 def rule_lines(settlement: Settlement, known: Mapping[str, str]) -> list[LedgerEntry]:
     """Return the lines that register the pay rules used, with their seed, if the ledger lacks them.
 
-    The seed is a term of pay: another one would hand ties to somebody else.
+    The seed is a term of pay: another one would hand ties to somebody else. Where a version pays by
+    discipline all its rules are registered together.
 
     Raises:
         Refusal: a version is already registered with other terms.
     """
     lines = []
     used = {award.rule for award in settlement.awards}
-    for rule in settlement.terms.rules:
-        if rule.version not in used:
-            continue
+    versions = {rule.version for rule in settlement.terms.rules if rule.name in used}
+    rules = [rule for rule in settlement.terms.rules if rule.version in versions]
+    _check_disciplines(rules, known)
+    for rule in rules:
         terms = {key: value for key, value in rule.terms().items() if key != "version"}
         text = canonical(terms | {"seed": settlement.terms.seed})
-        if known.get(rule.version, text) != text:
+        if known.get(rule.name, text) != text:
             raise Refusal(
-                f"pay rule {rule.version} stands in the ledger with other terms: {known[rule.version]}",
+                f"pay rule {rule.name} stands in the ledger with other terms: {known[rule.name]}",
                 hint="pay past work by the rule it was done under; give new terms a new --rule-version",
             )
-        if rule.version not in known:
-            lines.append(LedgerEntry(seq=0, kind="rule", rule=rule.version, reason=text))
+        if rule.name not in known:
+            lines.append(LedgerEntry(seq=0, kind="rule", rule=rule.name, reason=text))
     return lines
+
+
+def _check_disciplines(rules: Sequence[PayRule], known: Mapping[str, str]) -> None:
+    """Refuse a version that pays other disciplines apart than the ledger says: it is one rule in parts."""
+    now, before = (
+        _parts_of({rule.name: rule.discipline for rule in rules}),
+        _parts_of({name: json.loads(text).get("discipline") for name, text in known.items()}),
+    )
+    for version, names in sorted(now.items()):
+        if before.get(version, names) != names:
+            raise Refusal(
+                f"pay rule {version} stands in the ledger as {', '.join(sorted(before[version]))}, and this "
+                f"run has {', '.join(sorted(names))}",
+                hint="give --scarcity or --rules as in the first run; new terms need a new --rule-version",
+            )
+
+
+def _parts_of(names: Mapping[str, str | None]) -> dict[str, set[str]]:
+    """Return, by version, the names of its rules."""
+    found: dict[str, set[str]] = {}
+    for name, discipline in names.items():
+        found.setdefault(name.removesuffix(f":{discipline}") if discipline else name, set()).add(name)
+    return found
 
 
 def _check_same(key: PayKey, before: Holding, after: Holding) -> None:

@@ -18,7 +18,15 @@ from kina_review.pay.payees import PayeeBook
 from kina_review.pay.plans import FREED, HELD, HoldKey, hold_line, open_holds
 from kina_review.records import LedgerEntry
 from kina_review.tournament.decisions import round_order
-from kina_review.tournament.evidence import Change, Evidence, Place, compare, evidence_line, read_evidence
+from kina_review.tournament.evidence import (
+    Change,
+    Evidence,
+    Place,
+    compare,
+    evidence_line,
+    find_moved,
+    read_evidence,
+)
 from kina_review.tournament.screening import EARNS_NOTHING, Owner, check_owners, check_spelling
 from kina_review.tournament.settlement import Settlement
 
@@ -62,6 +70,7 @@ def draft(ledger: Ledger | None, settlement: Settlement, book: PayeeBook, allowe
     held = ledger.holdings() if ledger else {}
     known = read_evidence(ledger.entries("evidence")) if ledger else {}
     _check_names(held, known, settlement)
+    check_spelling("payee", book.payees.values())
     refs = _refs(held, settlement, book)
     due = targets(settlement.awards, refs, settlement.gradings)
     _check_rounds(due, held)
@@ -169,6 +178,15 @@ def _check_names(
         },
     )
     check_owners(dict(_owners(known)), _owners(settlement.evidence))
+    moved = find_moved(known, settlement.evidence)
+    if moved:
+        (item, round_), (other, later) = moved
+        raise Refusal(
+            f"the reviews of item {other!r}, round {later!r} stand in the ledger under item {item!r}, round "
+            f"{round_!r}: the same people handed them in at the same instants, and a review is paid once",
+            hint="give the item the id it was first settled with; if they are other reviews, give each a "
+            "review_id",
+        )
 
 
 def _owners(evidence: Mapping[Place, Evidence]) -> Iterator[tuple[str, Owner]]:

@@ -17,12 +17,12 @@ from typing import Any, Literal
 
 from kina_build.errors import InputError, Refusal, UsageError
 from kina_build.manifest import Manifest
-from kina_build.rows.jsonl import read_document, read_records, read_text
+from kina_build.rows.jsonl import read_document, read_text
 from kina_build.rows.tables import need_rows
 from kina_build.shares import bound_share
-from kina_review.intake import read_findings, read_reviews
+from kina_review.intake import read_decisions, read_findings, read_reviews
 from kina_review.pay.audit import approved_items, check_first, commit, commit_all, draw, register_draw
-from kina_review.records import Audit, Decision, Finding, Review
+from kina_review.records import Audit, Finding, Review
 from kina_review.rubric import ReviewRules
 from kina_review.tournament.options import SEED_VARIABLE, AssessOptions, CommitOptions, DrawOptions
 from kina_review.tournament.screening import screen
@@ -54,12 +54,12 @@ def draw_audit(options: DrawOptions, share: Decimal) -> Audit:
         Refusal: what was committed to is another, or a draw was made under it.
     """
     seed = _read_seed(options.seed_file)
-    approved = approved_items(read_records(options.decisions, Decision))
+    approved = approved_items(read_decisions(options.decisions).records)
     batch = _read_ids(options.items) if options.items else ()
     audit = draw(approved, seed, share, options.commitment, batch)
-    check_first(audit, _drawn_before(options.output))
+    check_first(audit, _drawn_before(options.output), approved)
     if options.ledger:
-        register_draw(options.ledger, audit)
+        register_draw(options.ledger, audit, approved)
     return audit
 
 
@@ -86,12 +86,15 @@ def read_share(rate: str | None, rules: Rules) -> Decimal:
     """Return the share of items to audit, as given or as the rules have it.
 
     Raises:
-        UsageError: it is no number.
+        UsageError: it is no number from 0 to 1.
     """
     try:
-        return rules().audit_rate if rate is None else Decimal(rate)
+        share = rules().audit_rate if rate is None else Decimal(rate)
     except InvalidOperation:
         raise UsageError(f"--rate {rate!r} is not a number") from None
+    if not share.is_finite() or not 0 <= share <= 1:
+        raise UsageError(f"--rate {rate!r} is no share of the items", hint="from 0 to 1, such as 0.1")
+    return share
 
 
 def _drawn_before(output: Path) -> list[Audit]:

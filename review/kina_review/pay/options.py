@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kina_build.options import Role, dry_run, limit, option
-from kina_review.tournament.options import batch_file
+from kina_review.tournament.options import batch_file, items_file, scarcity_file
 
 
 def ledger() -> Any:
@@ -58,6 +58,11 @@ class MarkOptions:
     batch: str = option(help="Batch of payments, such as b0001.")
     state: Literal["in_flight", "unknown", "cancelled"] = option(
         help="in_flight before you send it; unknown when the answer never came; cancelled if never sent.",
+    )
+    sent: bool = option(
+        False,
+        "--sent",
+        help="With in_flight: its file was sent before what is owed changed; reconcile it then.",
     )
 
 
@@ -128,6 +133,8 @@ class AuditOptions:
     findings: tuple[Path, ...] = option(
         (), help="All audit findings that it had; repeatable.", role=Role.input
     )
+    scarcity: Path | None = scarcity_file()
+    items: Path | None = items_file()
 
 
 @dataclass(frozen=True, kw_only=True)

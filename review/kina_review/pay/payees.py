@@ -21,6 +21,7 @@ from kina_build.errors import InputError, Refusal
 from kina_build.rows.jsonl import canonical, dump_document, read_document, writing
 from kina_build.rows.outputs import open_part, sweep
 from kina_review.records import Id, Payment, Record
+from kina_review.tournament.screening import check_spelling
 
 REF_HEX_DIGITS = 32
 OTHERS = 0o077
@@ -112,9 +113,14 @@ def read_book(path: Path) -> PayeeBook:
     """Read a payee book.
 
     Raises:
-        InputError: missing or malformed.
-        Refusal: others on this machine may read it.
+        InputError: malformed.
+        Refusal: it is missing, or others on this machine may read it.
     """
+    if not path.exists():
+        raise Refusal(
+            f"{path}: is missing, and without it nobody can tell who is paid",
+            hint="restore the .payees.json file that was beside the ledger",
+        )
     book = read_document(path, PayeeBook)
     if path.stat().st_mode & OTHERS:
         raise Refusal(f"{path}: others may read it", hint=f"chmod 600 {path.name}")
@@ -161,6 +167,9 @@ def match_accounts(
         Refusal: a payee without an account, two accounts for one payee, or one for two.
     """
     listed: dict[str, Account] = {}
+    accounts = list(accounts)
+    if accounts:
+        check_spelling("payee", {*book.payees.values(), *(one.payee_id for one in accounts)})
     for account in accounts:
         if listed.setdefault(account.payee_id, account) != account:
             raise Refusal(f"payee {account.payee_id!r} has two accounts in the --payees file")
@@ -179,6 +188,7 @@ def match_accounts(
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise Refusal(f"account {twice!r} belongs to two payees", hint="give them one payee_id")
+    check_spelling("account", names)
     return found
 
 

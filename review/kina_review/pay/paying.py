@@ -34,6 +34,7 @@ from kina_review.pay.payments import UNDER_WAY, read_payments, sum_states
 from kina_review.pay.plans import Limits, Plan, held_payees, next_plan, plan_into
 from kina_review.pay.providers.files import Transfer, token_of, write_files
 from kina_review.records import Step
+from kina_review.tournament.screening import check_spelling
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Planned:
     """Where each text goes."""
     currency: str
     head: str
+    ledger_id: str
+    """What this ledger alone is called, wherever it lies."""
 
     @property
     def report(self) -> dict[str, Any]:
@@ -70,6 +73,7 @@ class Planned:
                 for c in self.batch.carried
             ],
             "files": [str(path) for path in self.files],
+            "ledger_id": self.ledger_id,
             "ledger_head": self.head,
         }
 
@@ -113,6 +117,9 @@ def plan_payments(options: PlanOptions, per_file: int, claim: Callable[[Sequence
     ledger, output = need(options.ledger, "ledger"), need(options.output, "output")
     provider = options.provider or "csv"
     with open_ledger(ledger, seen_before(output, ledger)) as money:
+        others = seen_beside(output, money)
+        if others:
+            money.verify(others)
         book = read_book(book_path(ledger))
         limits = _limits(money, book, options)
         batch = next_plan(money, book.payees, limits)
@@ -124,7 +131,7 @@ def plan_payments(options: PlanOptions, per_file: int, claim: Callable[[Sequence
             batch = plan_into(money, book.payees, limits, steps)
             texts = write_files(_transfers(money, batch, accounts), provider, per_file)
         files = file_names(output, len(texts))
-        return Planned(batch, accounts, texts, files, money.currency, str(money.head()))
+        return Planned(batch, accounts, texts, files, money.currency, str(money.head()), money.public_id)
 
 
 def file_names(output: Path, files: int) -> list[Path]:
@@ -135,22 +142,38 @@ def file_names(output: Path, files: int) -> list[Path]:
 
 def seen_before(output: Path, ledger: Path) -> list[Head]:
     """Return the heads that manifests of this ledger's earlier payment files saw."""
-    found: list[Head] = []
-    for path in (sidecar(output), sidecar(file_names(output, 2)[0])):
-        if not path.is_file():
-            continue
-        try:
-            past = read_document(path, Manifest)
-        except InputError:
-            continue  # not ours: the check of places says so
-        if past.params.get("ledger") == ledger.name:
-            found += find_anchors(canonical(past.report))
-    return found
+    found = [_past(path) for path in (sidecar(output), sidecar(file_names(output, 2)[0])) if path.is_file()]
+    return [
+        head for past in found if past and past.params.get("ledger") == ledger.name for head in _heads(past)
+    ]
+
+
+def seen_beside(output: Path, money: Ledger) -> list[Head]:
+    """Return the heads that manifests of this very ledger saw, whatever their payment files are called."""
+    folders = {output.parent.resolve(), money.path.parent.resolve()}
+    paths = sorted(path for folder in folders if folder.is_dir() for path in folder.glob("*.manifest.json"))
+    found = [past for path in paths if (past := _past(path)) is not None]
+    return [
+        head for past in found if past.report.get("ledger_id") == money.public_id for head in _heads(past)
+    ]
+
+
+def _past(path: Path) -> Manifest | None:
+    try:
+        return read_document(path, Manifest)
+    except InputError:
+        return None  # not ours: the check of places says so
+
+
+def _heads(past: Manifest) -> list[Head]:
+    return find_anchors(canonical(past.report))
 
 
 def _limits(money: Ledger, book: PayeeBook, options: PlanOptions) -> Limits:
     had: Counter[str] = Counter()
-    for row in read_typed(options.paid_before, PaidBefore) if options.paid_before else ():
+    before = read_typed(options.paid_before, PaidBefore) if options.paid_before else []
+    check_spelling("payee", {*book.payees.values(), *(row.payee_id for row in before)})
+    for row in before:
         had[book.ref(row.payee_id)] += parse_pay(row.amount, money.currency, "an amount in --paid-before")
     return Limits(
         cap_minor=None if options.cap is None else parse_pay(options.cap, money.currency, "--cap"),

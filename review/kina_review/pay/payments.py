@@ -7,12 +7,13 @@ under way, or whose pay is held, waits; the others go on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kina_build.errors import InputError, Refusal
 from kina_build.rows.jsonl import canonical
 from kina_review.pay.book.ledger import Ledger
 from kina_review.records import LedgerEntry, Payment, PaymentState, Step
+from kina_review.tournament.screening import fold
 
 NEXT: Mapping[PaymentState, frozenset[PaymentState]] = {
     "planned": frozenset({"in_flight", "cancelled", "confirmed", "failed", "returned", "refunded"}),
@@ -84,16 +85,25 @@ def paid_out(payment: Payment) -> int:
     return 0 if payment.state in GIVEN_BACK else payment.amount_minor
 
 
+Check = Callable[[Ledger, Sequence[Payment]], None]
+"""Refuses to move payments of a ledger; called while nobody else can write to it."""
+
+
 def move(
-    ledger: Ledger, states: Mapping[str, PaymentState], steps: Mapping[str, Step] | None = None
+    ledger: Ledger,
+    states: Mapping[str, PaymentState],
+    steps: Mapping[str, Step] | None = None,
+    check: Check | None = None,
 ) -> list[Payment]:
     """Move payments to new states in one transaction; return them as they are then.
 
     Raises:
-        Refusal: no such payment, or the state cannot follow.
+        Refusal: no such payment, or the state cannot follow, or as check.
     """
     with ledger.writing():
         past = read_payments(ledger.entries("payment"))
+        if check is not None:
+            check(ledger, [past[name] for name in states if name in past])
         lines = []
         for payment_id, state in sorted(states.items()):
             if payment_id not in past:
@@ -117,7 +127,7 @@ def adjust(ledger: Ledger, payment_id: str, paid_minor: int, step: Step) -> Paym
     """
     if paid_minor < 0:
         raise InputError("what was paid cannot be below zero")
-    persons = {step.by.strip().casefold(), step.approved_by.strip().casefold()} - {""}
+    persons = {fold(step.by), fold(step.approved_by)} - {""}
     if not step.why.strip() or len(persons) != 2:
         raise InputError(
             "an adjustment needs a reason and two different persons",
@@ -150,11 +160,13 @@ def batch_payments(ledger: Ledger, batch: str) -> list[Payment]:
     return payments
 
 
-def move_batch(ledger: Ledger, batch: str, state: PaymentState, step: Step | None = None) -> list[Payment]:
+def move_batch(
+    ledger: Ledger, batch: str, state: PaymentState, step: Step | None = None, check: Check | None = None
+) -> list[Payment]:
     """Move all payments of a batch that can get to a state.
 
     Raises:
-        Refusal: no such batch, or none of its payments can.
+        Refusal: no such batch, or none of its payments can, or as check.
     """
     payments = batch_payments(ledger, batch)
     able = [payment for payment in payments if state in NEXT[payment.state]]
@@ -162,7 +174,7 @@ def move_batch(ledger: Ledger, batch: str, state: PaymentState, step: Step | Non
         states = ", ".join(sorted({payment.state for payment in payments}))
         raise Refusal(f"batch {batch} is {states}: it cannot become {state}", hint=unsettled_hint(payments))
     moved = {payment.payment_id: state for payment in able}
-    return move(ledger, moved, dict.fromkeys(moved, step or Step()))
+    return move(ledger, moved, dict.fromkeys(moved, step or Step()), check)
 
 
 def sum_states(payments: Iterable[Payment]) -> dict[tuple[str, PaymentState], tuple[int, int]]:

@@ -177,6 +177,31 @@ def _resume(ledger: Ledger, past: Mapping[str, Payment], waiting: Sequence[Payme
         Refusal: a correction, a hold or another cap made it stale.
     """
     batch = waiting[0].batch
+    fresh = _current(ledger, past, waiting, limits)
+    caps = {payment.planned.cap_minor for payment in waiting if payment.planned.account}
+    if caps and caps != {limits.cap_minor}:
+        raise _stale(batch, "it was planned under another --cap")
+    return Plan(batch, tuple(waiting), fresh.carried, fresh=False)
+
+
+def check_current(ledger: Ledger, payments: Sequence[Payment]) -> None:
+    """Check that a batch about to be sent pays nobody more than is owed now, and nobody who is held.
+
+    Raises:
+        Refusal: a correction or a hold made it stale.
+    """
+    waiting = [payment for payment in payments if payment.state == "planned"]
+    if waiting:
+        _current(ledger, read_payments(ledger.entries("payment")), waiting, Limits())
+
+
+def _current(ledger: Ledger, past: Mapping[str, Payment], waiting: Sequence[Payment], limits: Limits) -> Plan:
+    """Return what would be planned now in place of a batch that waits to be sent.
+
+    Raises:
+        Refusal: one of its payments is above that.
+    """
+    batch = waiting[0].batch
     balances = ledger.balances()
     for payment in waiting:
         balances[payment.payee_ref] = balances.get(payment.payee_ref, 0) + paid_out(payment)
@@ -184,7 +209,6 @@ def _resume(ledger: Ledger, past: Mapping[str, Payment], waiting: Sequence[Payme
     fresh = _planned(balances, batch, others, held_payees(ledger), limits)
     due = {payment.payee_ref: payment.amount_minor for payment in fresh.payments}
     stale = [payment for payment in waiting if payment.amount_minor > due.get(payment.payee_ref, 0)]
-    caps = {payment.planned.cap_minor for payment in waiting if payment.planned.account}
     if stale:
         told = ", ".join(
             f"{payment.payment_id} {format_amount(payment.amount_minor, ledger.currency)}, now "
@@ -192,16 +216,14 @@ def _resume(ledger: Ledger, past: Mapping[str, Payment], waiting: Sequence[Payme
             for payment in stale[:3]
         )
         raise _stale(batch, f"{len(stale)} of its payments are above what may be paid now: {told}")
-    if caps and caps != {limits.cap_minor}:
-        raise _stale(batch, "it was planned under another --cap")
-    return Plan(batch, tuple(waiting), fresh.carried, fresh=False)
+    return fresh
 
 
 def _stale(batch: str, why: str) -> Refusal:
     return Refusal(
         f"batch {batch} is planned, and {why}",
         hint=f"if its file was never sent, `kina review pay mark --batch {batch} --state cancelled` and plan "
-        "anew; if it was, mark it in_flight and reconcile",
+        "anew; if it was, mark it in_flight with --sent and reconcile",
     )
 
 

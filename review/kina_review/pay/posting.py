@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kina_build.errors import InputError, Refusal
-from kina_review.pay.book.ledger import Ledger, create_ledger, open_ledger
+from kina_review.pay.book.ledger import Ledger, check_begun, create_ledger, open_ledger
 from kina_review.pay.book.seal import Head
 from kina_review.pay.drafting import check_disputes, draft, draft_lines
 from kina_review.pay.payees import PayeeBook, begin_book, book_path, check_book, read_book, write_book
@@ -35,10 +35,13 @@ def post_to(path: Path, settlement: Settlement, allowed: str = "") -> Posting:
         Refusal: another currency or payee book, or as draft_lines; pay whose evidence was
             contradicted is held then.
     """
+    check_begun(path)
     if path.exists() and path.stat().st_size:
         with open_ledger(path):
             pass  # beside what is no ledger no payee book is begun
-    book = begin_book(book_path(path))
+        book = read_book(book_path(path))
+    else:
+        book = begin_book(book_path(path))
     currency = settlement.terms.rules[0].currency
     with create_ledger(path, currency, book.check) as ledger:
         _check_ledger(ledger, book, currency)

@@ -74,10 +74,11 @@ def rule_sentence(version: str, terms: Mapping[str, Any], currency: str) -> str:
         return f"Rule {version}."
     tie = TIE_SENTENCES.get(str(terms.get("tie")), "equal scores need a rule of their own")
     since = f" From {terms['valid_from']} on." if terms.get("valid_from") else ""
+    whose = f" of {terms['discipline']}" if terms.get("discipline") else ""
     grade = terms.get("grade_minor")
     graded = f" {format_amount(grade, currency)} {currency} for each review graded." if grade else ""
     return (
-        f"Rule {version}: {format_amount(base, currency)} {currency} for a complete review in time, and "
-        f"{format_amount(bonus, currency)} more for the better of an item's two reviews if its score is "
+        f"Rule {version}: {format_amount(base, currency)} {currency} for a complete review{whose} in time, "
+        f"and {format_amount(bonus, currency)} more for the better of an item's two reviews if its score is "
         f"{terms.get('bar')} or more; {tie}.{since}{graded}"
     )

@@ -10,9 +10,9 @@ from typing import Any
 
 from kina_build.errors import UsageError
 from kina_build.rows.jsonl import read_document, write_records
-from kina_build.rows.tables import write_csv
+from kina_build.rows.tables import read_typed, write_csv
 from kina_review import intake
-from kina_review.instants import read_moment
+from kina_review.instants import read_end
 from kina_review.money import format_amount, parse_pay
 from kina_review.pay import posting
 from kina_review.pay.audit import read_draws, undrawn
@@ -27,6 +27,7 @@ from kina_review.rubric import ReviewRules
 from kina_review.tournament.decisions import decide_items
 from kina_review.tournament.options import SettleOptions
 from kina_review.tournament.payrules import build_pay_rule, read_pay_rules
+from kina_review.tournament.scarcity import DisciplineRow, read_disciplines, scarce_rules, scarcity
 from kina_review.tournament.settlement import Settlement, Terms, settle
 
 POSTED = ("base", "bonus", "penalty", "grading")
@@ -139,21 +140,35 @@ def terms_of(options: SettleOptions, numbers: ReviewRules = ReviewRules()) -> Te
     if not options.reviews:
         raise UsageError("no reviews are given", hint="--reviews FILE, or a --batch file that names them")
     rules = _pay_rules(options, numbers)
+    if options.scarcity is not None:
+        rules = scarce_rules(rules, scarcity(read_typed(options.scarcity, DisciplineRow), numbers))
     currency, penalty = rules[0].currency, options.penalty
     return Terms(
         rules=tuple(rules),
         seed=options.seed or 0,
-        deadline=None if options.deadline is None else read_moment(options.deadline, "--deadline"),
+        deadline=None if options.deadline is None else read_end(options.deadline, "--deadline"),
         penalty_minor=None if penalty is None else parse_pay(penalty, currency, "--penalty"),
         usual_penalty_minor=parse_pay(numbers.penalty, currency, "review.penalty"),
+        disciplines=_disciplines(options, rules),
     )
+
+
+def _disciplines(options: SettleOptions, rules: Sequence[PayRule]) -> Mapping[str, str]:
+    if options.items is None:
+        return {}
+    if not any(rule.discipline for rule in rules):
+        raise UsageError(
+            "--items says the items' disciplines, and no pay goes by them",
+            hint="--scarcity makes scarce disciplines dearer; --rules may have a column discipline",
+        )
+    return read_disciplines(options.items)
 
 
 def _pay_rules(options: SettleOptions, numbers: ReviewRules) -> Sequence[PayRule]:
     names = ("base", "bonus", "grade_pay", "currency", "bar", "tie")
     given = {key: getattr(options, key) for key in names}
     if options.rules is None:
-        return [build_pay_rule(options.rule_version or "1", given, numbers)]
+        return [build_pay_rule("1" if options.rule_version is None else options.rule_version, given, numbers)]
     clash = [f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None]
     if clash:
         raise UsageError(f"--rules already says what {', '.join(clash)} would say")
@@ -231,6 +246,8 @@ def audit_files(options: AuditOptions, rules: ReviewRules = ReviewRules()) -> di
         intake.read_grades(options.scores).records if options.scores else (),
         intake.read_findings(options.findings).records if options.findings else (),
         rules,
+        read_disciplines(options.items) if options.items else {},
+        read_typed(options.scarcity, DisciplineRow) if options.scarcity else (),
     )
     with open_ledger(ledger) as book:
         faults = audit(book.entries(), files)

@@ -67,7 +67,7 @@ def _break_tie(pair: tuple[str, str], rule: PayRule, bit: int) -> Outcome:
     if rule.tie == "strict":
         return Outcome(dict.fromkeys(pair, 0), dict.fromkeys(pair, "tie_strict"), tied=True)
     raise Refusal(
-        f"tie_rule_missing: {pair[0]!r} and {pair[1]!r} tie at or above the bar, and rule {rule.version} "
+        f"tie_rule_missing: {pair[0]!r} and {pair[1]!r} tie at or above the bar, and rule {rule.name} "
         "does not say what then",
         hint="set tie to split, strict or coin",
     )

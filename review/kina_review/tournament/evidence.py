@@ -6,6 +6,7 @@ now, is no correction until somebody says so.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
@@ -17,6 +18,9 @@ from kina_review.records import Finding, Grade, LedgerEntry, Record, Review
 
 OWN = "review"
 """Begin of the grader id of a score that stands in the review itself."""
+
+MIDNIGHT = "T00:00:00"
+"""In an instant that was written as a day."""
 
 Place = tuple[str, str]
 """item_id, round."""
@@ -112,6 +116,31 @@ def evidence_line(place: Place, evidence: Evidence) -> LedgerEntry:
     return LedgerEntry(seq=0, kind="evidence", item_id=place[0], round=place[1], reason=text)
 
 
+def find_moved(known: Mapping[Place, Evidence], now: Mapping[Place, Evidence]) -> tuple[Place, Place] | None:
+    """Return an item and round of the ledger, and the new one that holds its very reviews; None: no such.
+
+    Reviews without an id are known by who handed them in when. Two people who handed in two items at
+    the same instants are possible where many stand under one stamp: then nothing is said.
+    """
+    of = {place: _stamp(one) for place, one in {**known, **now}.items()}
+    times = Counter(of.values())
+    gone = {stamp: place for place, stamp in of.items() if place not in now}
+    for place in sorted(now.keys() - known.keys()):
+        stamp = of[place]
+        if len(stamp) > 1 and stamp in gone and times[stamp] == 2:
+            return gone[stamp], place
+    return None
+
+
+def _stamp(one: Evidence) -> frozenset[tuple[str, str]]:
+    """Return who handed in when; nothing where a review has an id, or a day and no time of it."""
+    rows = [(who, row) for who, own in one.reviews.items() for row in own if row.status == "submitted"]
+    if any(row.review_id or not row.at or MIDNIGHT in row.at for _, row in rows):
+        return frozenset()
+    found = frozenset((who, row.at) for who, row in rows)
+    return found if len({who for who, _ in found}) > 1 else frozenset()
+
+
 def compare(before: Evidence, now: Evidence, *, takes_back: bool) -> list[Change]:
     """List what is gone or told otherwise; what was added is no change of what was there.
 
@@ -132,7 +161,7 @@ def compare(before: Evidence, now: Evidence, *, takes_back: bool) -> list[Change
         found.append(Change(how=how, text=f"the audit's finding is {how}"))
     if before.deadline != now.deadline and (before.deadline is not None or takes_back):
         found.append(Change(how="terms", text=f"the deadline was {before.deadline}, and is {now.deadline}"))
-    if before.finding is not None and before.penalty_minor != now.penalty_minor:
+    if before.penalty_minor != now.penalty_minor:
         text = f"the penalty was {before.penalty_minor} minor units, and is {now.penalty_minor}"
         found.append(Change(how="terms", text=text))
     return found

@@ -63,7 +63,7 @@ def pay_gradings(
             payee_id=payees[who],
             graded=len(whose),
             amount_minor=len(whose) * rules[item_id, round_].grade_minor,
-            rule=rules[item_id, round_].version,
+            rule=rules[item_id, round_].name,
         )
         for (item_id, round_, who), whose in sorted(graded.items())
     )

@@ -21,6 +21,29 @@ def batch_file(*names: str) -> Any:
     )
 
 
+def grade_pay() -> Any:
+    """Declare --grade-pay."""
+    return option(
+        None, help="Pay of an adjudicator for each review graded, such as 1.00; the ledger pays it too."
+    )
+
+
+def scarcity_file() -> Any:
+    """Declare --scarcity."""
+    return option(
+        None,
+        help="Table of discipline, items, reviewers: base and bonus are dearer where reviewers are scarce.",
+        role=Role.input,
+    )
+
+
+def items_file() -> Any:
+    """Declare --items of a command that pays by discipline."""
+    return option(
+        None, help="Discipline of each item, where pay goes by it: item_id, discipline.", role=Role.input
+    )
+
+
 def seed_file() -> Any:
     """Declare --seed-file."""
     return option(
@@ -46,9 +69,7 @@ class SettleOptions:
     )
     base: str | None = option(None, help="Pay for a complete review, such as 2.00.")
     bonus: str | None = option(None, help="Pay for winning an item, such as 5.00.")
-    grade_pay: str | None = option(
-        None, help="Pay of an adjudicator for each review graded, such as 1.00; the ledger pays it too."
-    )
+    grade_pay: str | None = grade_pay()
     currency: str | None = option(None, help="ISO 4217 code.")
     bar: str | None = option(None, help="Least review_score that can win.")
     tie: Literal["split", "strict", "coin"] | None = option(
@@ -56,9 +77,11 @@ class SettleOptions:
     )
     rules: Path | None = option(
         None,
-        help="Pay rules with dates: version, valid_from, currency, base, bonus, bar, tie.",
+        help="Pay rules with dates: version, valid_from, currency, base, bonus, bar, tie, discipline.",
         role=Role.input,
     )
+    scarcity: Path | None = scarcity_file()
+    items: Path | None = items_file()
     rule_version: str | None = option(
         None, help="Name of the pay rule given by options; 1 if not given.", role=Role.manner
     )
@@ -104,7 +127,9 @@ class CommitOptions:
 class DrawOptions:
     """Options of `kina review audit draw`."""
 
-    decisions: Path = option(help="decisions.jsonl of `kina review settle`.", role=Role.input)
+    decisions: Path = option(
+        help="decisions.jsonl of `kina review settle`, or a table of item_id, decision.", role=Role.input
+    )
     commitment: str = option(help="What `audit commit` printed before the batch.")
     output: Path = option(MISSING, "-o", help="Where the draw is written (JSON).", role=Role.output)
     items: Path | None = option(

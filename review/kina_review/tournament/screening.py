@@ -6,7 +6,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, time
 
 from kina_build.errors import Refusal
 from kina_review.records import Reason, Review, SetAside
@@ -105,7 +105,18 @@ def _absence(row: Review, deadline: datetime | None) -> Reason | None:
                 hint="with a deadline every review needs the instant at which the server first had it",
             )
         return None
+    if deadline is not None and _is_undecided(row.submitted_at, deadline):
+        raise Refusal(
+            f"the review of item {row.item_id!r} by {row.reviewer_id!r} is of {deadline:%Y-%m-%d}, the day "
+            "of the deadline, and tells no time of it",
+            hint="write the instant in submitted_at; of a review handed in at midnight T00:00:00.001Z",
+        )
     return "late" if deadline is not None and row.submitted_at > deadline else None
+
+
+def _is_undecided(moment: datetime, deadline: datetime) -> bool:
+    """Tell whether a moment is what a day without a time is read as, and the deadline falls into that day."""
+    return moment.time() == time() and deadline.time() != time() and moment.date() == deadline.date()
 
 
 def _in_time_order(rows: list[Review], what: str) -> list[Review]:
@@ -155,14 +166,16 @@ def _aside(row: Review, reason: Reason | str) -> SetAside:
     )
 
 
+UNSEEN = ("Cc", "Cf")
+"""Categories of signs without a glyph: a zero-width space, a soft hyphen, a mark of direction."""
 Owner = tuple[str, str, str]
 """item_id, round, reviewer_id."""
 
 
 def fold(name: str) -> str:
-    """Return a name without case, blanks and Unicode form: what two spellings share."""
+    """Return a name without case, blanks, unseen signs and Unicode form: what two spellings share."""
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(character for character in plain if not character.isspace())
+    return "".join(sign for sign in plain if not sign.isspace() and unicodedata.category(sign) not in UNSEEN)
 
 
 def check_spelling(what: str, names: Iterable[str]) -> None:

@@ -26,7 +26,8 @@ from kina_review.tournament.contest import Outcome, average_grades, compare_audi
 from kina_review.tournament.decisions import round_order
 from kina_review.tournament.evidence import Evidence, gather
 from kina_review.tournament.gradings import Grading, pay_gradings
-from kina_review.tournament.payrules import check_rules, rule_at
+from kina_review.tournament.payrules import check_rules, rule_at, rule_of
+from kina_review.tournament.scarcity import check_disciplines
 from kina_review.tournament.screening import Desk, check_reviews, screen
 
 
@@ -48,6 +49,8 @@ class Terms:
     """The deadline of the ledger's batch, for items that it does not know yet."""
     usual_penalty_minor: int = 0
     """Where neither these terms nor the ledger name a penalty."""
+    disciplines: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Item to its discipline, where rules pay by it."""
 
     def deadline_at(self, place: tuple[str, str]) -> datetime | None:
         """Return the deadline of an item and round."""
@@ -113,6 +116,7 @@ def settle(
     """
     check_rules(terms.rules)
     check_reviews(reviews)
+    check_disciplines(terms.rules, terms.disciplines, {review.item_id for review in reviews})
     graded = average_grades(reviews, grades, numbers)
     found = _by_place(findings, reviews)
     desks = screen(reviews, terms.deadline_at)
@@ -123,14 +127,14 @@ def settle(
     for place, desk in desks.items():
         # what is reviewed anew is reviewed under the bar and pay of its first round
         first = begun.get(place[0], desk)
-        rule = rule_at(terms.rules, _first_moment(first)) if first.reviews else terms.rules[0]
+        rule = _rule(terms, place[0], first)
         rules[place] = rule
         scores = {review.reviewer_id: score_of(review, graded, numbers) for review in desk.reviews}
         status, outcome = _hold(place, scores, found.get(place), rule, terms)
         contest = Contest(
             item_id=place[0],
             round=place[1],
-            rule=rule.version,
+            rule=rule.name,
             status=status,
             scores={who: print_score(score) for who, score in scores.items() if score is not None},
             winners=outcome.winners,
@@ -207,6 +211,13 @@ def _is_liable(review: Review, finding: Finding | None) -> bool:
     if finding is None or not finding.flawed:
         return False
     return not any(flaw.kind == finding.flaw for flaw in review.flaws)
+
+
+def _rule(terms: Terms, item_id: str, first: Desk) -> PayRule:
+    discipline = terms.disciplines.get(item_id)
+    if not first.reviews:
+        return rule_of(terms.rules, terms.rules[0].version, discipline)
+    return rule_at(terms.rules, _first_moment(first), discipline)
 
 
 def _first_moment(desk: Desk) -> datetime | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kina_build.items.pool import read_pool
-from kina_build.rows.jsonl import read_records, write_records, write_text
+from kina_build.rows.jsonl import write_records, write_text
 from kina_build.rows.outputs import make_folder
 from kina_build.rows.tables import read_typed, write_csv
 from kina_review.desk.exams.exam import (
@@ -56,4 +56,4 @@ def mark_files(options: ExamMarkOptions, rules: ReviewRules = ReviewRules()) -> 
         InputError: an unreadable file, an answer to what was not asked, or two to one question.
     """
     answers = read_typed(list(options.answers), AnswerRow)
-    return report_marks(mark_exam(read_records(options.key, KeyRow), answers, rules))
+    return report_marks(mark_exam(read_typed(options.key, KeyRow), answers, rules))

@@ -19,6 +19,7 @@ from typing import Any
 
 from kina_review.pay.auditing.payments import walk_payments
 from kina_review.pay.auditing.reasons import Case, compare_reasons, derive_reasons
+from kina_review.pay.auditing.rules import Work, wrong_rule, wrong_scarcity
 from kina_review.records import Finding, Grade, LedgerEntry, Review
 from kina_review.rubric import ReviewRules, weighted
 
@@ -38,6 +39,10 @@ class Files:
     grades: Sequence[Grade] = ()
     findings: Sequence[Finding] = ()
     numbers: ReviewRules = ReviewRules()
+    disciplines: Mapping[str, str] = field(default_factory=dict)
+    """Item to its discipline."""
+    work: Sequence[Work] = ()
+    """Items and reviewers of each discipline, where pay went by the rule of scarcity."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,7 @@ class Facts:
     numbers: ReviewRules
     begun: Mapping[str, datetime] = field(default_factory=dict)
     """Item to the first review that counts of its first round: all its rounds go by the rule of then."""
+    disciplines: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -73,6 +79,7 @@ def audit(entries: Iterable[LedgerEntry], files: Files) -> list[str]:
         {(one.item_id, one.round): one for one in files.findings},
         files.numbers,
         _begun(files.reviews, books),
+        files.disciplines,
     )
     due: dict[Key, int] = {}
     why: dict[Key, str] = {}
@@ -85,7 +92,8 @@ def audit(entries: Iterable[LedgerEntry], files: Files) -> list[str]:
     faults += _compare(due, books)
     # where a sum is wrong, its reason is too
     told = faults or compare_reasons(why, books.lines, due)
-    return [*told, *_refs(everything), *walk_payments(everything)]
+    dearer = wrong_scarcity(books.rules, files.work, Fraction(files.numbers.scarcity_most))
+    return [*told, *dearer, *_refs(everything), *walk_payments(everything)]
 
 
 def _sort(entries: Iterable[LedgerEntry]) -> Books:
@@ -150,7 +158,8 @@ def _derive(
             earned[*place, who, "grading"] = minor
     last = _moment(terms["deadline"]) if terms.get("deadline") else None
     why = derive_reasons(place, Case(rows, counted, scores, finding, rule, last))
-    return earned, why, _wrong_rule(place, version, facts.begun.get(place[0]), books.rules)
+    begun, discipline = facts.begun.get(place[0]), facts.disciplines.get(place[0])
+    return earned, why, wrong_rule(place, version, begun, discipline, books.rules)
 
 
 def _counted(rows: Sequence[Review], deadline: str | None) -> list[Review]:
@@ -223,21 +232,6 @@ def _gradings(place: Place, rows: Sequence[Review], facts: Facts) -> dict[str, i
         if grade.review_score is not None or grade.marks
     }
     return {name: sum(grader == name for grader, _ in pairs) for name, _ in pairs}
-
-
-def _wrong_rule(
-    place: Place, version: str, begun_at: datetime | None, rules: Mapping[str, Mapping[str, Any]]
-) -> str:
-    begins = {name: rule["valid_from"] for name, rule in rules.items() if rule.get("valid_from")}
-    if begun_at is None or version not in begins:
-        return ""
-    begun = {name: at for name, at in begins.items() if _moment(at) <= begun_at}
-    right = max(begun, key=lambda name: _moment(begun[name]), default=None)
-    if right == version:
-        return ""
-    return (
-        f"item {place[0]!r}, round {place[1]!r}: settled under rule {version}, and rule {right} was in force"
-    )
 
 
 def _moment(text: str) -> datetime:

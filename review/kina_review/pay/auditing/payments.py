@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -42,13 +43,19 @@ def walk_payments(entries: Iterable[LedgerEntry]) -> list[str]:
     return faults
 
 
+def _seen(name: str) -> str:
+    """Return what of a name can be told apart on paper."""
+    plain = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(sign for sign in plain if sign.isprintable() and sign != " ")
+
+
 def _step(entry: LedgerEntry, transfer: _Transfer, owed: int) -> list[str]:
     """Hold one step of a payment against the steps before it, and take it."""
     state, _, text = entry.reason.partition(" ")
     told = json.loads(text) if text else {}
     here = f"line {entry.seq}: payment {entry.payment_id}"
     faults = []
-    persons = {told.get("by", "").casefold(), told.get("approved_by", "").casefold()} - {""}
+    persons = {_seen(told.get(key, "")) for key in ("by", "approved_by")} - {""}
     adjusted = "approved_by" in told
     if adjusted and len(persons) != PERSONS:
         faults.append(f"{here} is adjusted without a second person")

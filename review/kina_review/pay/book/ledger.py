@@ -8,6 +8,7 @@ and hash of the head). A ledger begun before there were keys is sealed at its fi
 
 from __future__ import annotations
 
+import hashlib
 import operator
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,6 +44,7 @@ from kina_review.pay.book.seal import (
 from kina_review.records import EntryKind, LedgerEntry
 
 REPORT_EVERY = 10_000
+ID_HEX_DIGITS = 16
 
 
 SEALED = "from this line on the chain is keyed"
@@ -104,6 +106,11 @@ class Ledger:
     def genesis(self) -> str:
         """Return the hash before the first line: it covers the settings."""
         return _genesis(self.format, self.currency, self.key_check, self.key)
+
+    @property
+    def public_id(self) -> str:
+        """Return what no other ledger is called; it tells nothing of the key."""
+        return hashlib.sha256(f"{self.genesis}|ledger".encode()).hexdigest()[:ID_HEX_DIGITS]
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -287,6 +294,19 @@ def open_ledger(path: Path, anchors: Sequence[Head] = (), on_progress: Progress 
     return _opened(connect(path), path, anchors, on_progress)
 
 
+def check_begun(path: Path) -> None:
+    """Check that where no ledger is, none was lost: its key would be there still.
+
+    Raises:
+        Refusal: the key of a ledger that had lines lies there.
+    """
+    if path.exists() and path.stat().st_size:
+        return
+    key = read_key(path)
+    if key is not None:
+        _check_fresh(path, key)
+
+
 def create_ledger(path: Path, currency: str, key_check: str) -> Ledger:
     """Begin a ledger of one currency, or open it if another process was first.
 
@@ -322,6 +342,10 @@ def _begin_sealed(path: Path, currency: str, key_check: str) -> None:
     if key is None:
         begin_key(path, Head(0, UNBEGUN))
         return
+    _check_fresh(path, key)
+
+
+def _check_fresh(path: Path, key: bytes) -> None:
     mark = read_mark(path, key)
     if mark is None or mark.count:
         raise Refusal(

@@ -141,7 +141,17 @@ def read_provider_list(path: Path, columns: Mapping[str, str] | None = None) -> 
     # a column that nobody knows is a slip, unless the table is said to be somebody else's
     ours = known.keys() if columns else None
     named = [(row, _renamed(row.values, known, ours)) for row in rows]
+    _check_stated(named)
     return ProviderList(_checked(named))
+
+
+def _check_stated(rows: Sequence[tuple[Row, Mapping[str, Any]]]) -> None:
+    """Refuse a blank where other rows have a status: only a table without that column lists what was paid."""
+    blank = [row for row, fields in rows if fields.get("status") in (None, "")]
+    if len(blank) < len(rows):
+        faults = [row.fault("status: is blank, so what became of this payment is unknown") for row in blank]
+        if faults:
+            raise RowErrors(faults, hint="paid, failed, pending, returned or refunded")
 
 
 def _renamed(
