@@ -103,7 +103,7 @@ def read_release(folder: Path) -> Past:
         split: read_records(folder / rows_file(split), Row) if count.items else []
         for split, count in record.counts.items()
     }
-    return Past(record, rows)
+    return Past(record, rows, folder)
 
 
 def write_sums(folder: Path) -> None:
