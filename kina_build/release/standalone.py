@@ -640,8 +640,11 @@ def known_numbers(
     numbers += [len(one) for one in lists] + [n for tally in tallies for n in tally.values()]
     chances = [f"{100 * one['chance']:.1f}" for one in counts.values() if one["chance"] is not None]
     selected = (known["selection"] or {}).get("items", 0)
-    names = [record[name] for name in ("name", "title", "version", "published", "made_with")]
-    names += [record["withheld"], record["exemptions"], earlier.get("version"), *map(list, tallies)]
+    names = [
+        record[name] for name in ("name", "title", "version", "published", "made_with", "url", "creators")
+    ]
+    names += [record["withheld"], record["exemptions"], known["filter_models"], earlier.get("version")]
+    names += map(list, tallies)
     told = [*card_lines(figures), *map(str, numbers), *chances, str(selected), *leaves([counts, names])]
     return {one for text in told for one in NUMBER.findall(" ".join(text.split()))}
 
