@@ -56,6 +56,11 @@ def check_target(target: Path, *, overwrite: bool = False) -> None:
     """
     if target.is_file():
         raise UsageError(f"{target}: is a file, not a folder", hint="give a folder with -o")
+    if target.name in ("", ".."):
+        raise UsageError(
+            f"{target}: a release takes its folder's place as a whole",
+            hint="call the folder by its name with -o",
+        )
     present = {name: kind for name, kind in _entries(target) if not _stays(name)}
     if not present:
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import keyword
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,15 @@ from kina_build.release.gates import GATES, REDUCED, Draft, exempt, find_faults,
 from kina_build.release.lettering.order import Lettering, keep_letters, letter_items, make_secret
 from kina_build.release.lettering.references import find_last_texts
 from kina_build.release.options import ExportOptions
-from kina_build.release.record import Exemption, GateFault, Letters, Provenance, ReleaseRecord, Withheld
+from kina_build.release.record import (
+    TAKEN,
+    Exemption,
+    GateFault,
+    Letters,
+    Provenance,
+    ReleaseRecord,
+    Withheld,
+)
 from kina_build.release.rows import Row
 from kina_build.release.sources import parse_date, parse_pairs
 from kina_build.release.splits import SPLITS, assign_splits, natural
@@ -47,6 +56,12 @@ class Request:
     """Licences the card claims; empty claims those of the rows."""
     allowed: Mapping[str, str] = field(default_factory=dict)
     """Gates let pass by name, with the reason."""
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier() or not self.name.isascii():
+            raise UsageError(f"--name {self.name!r}: use letters, digits and underscores")
+        if keyword.iskeyword(self.name) or self.name in TAKEN:
+            raise UsageError(f"--name {self.name}: means something else in the files for harnesses")
 
 
 @dataclass(frozen=True)
@@ -142,8 +157,6 @@ def read_request(options: ExportOptions) -> Request:
     Raises:
         UsageError: a name, date, version, split, gate or reason that cannot be.
     """
-    if not options.name.isidentifier() or not options.name.isascii():
-        raise UsageError(f"--name {options.name!r}: use letters, digits and underscores")
     _check_named("--private", options.private, SPLITS)
     allowed = parse_pairs(options.allow, "--allow", reason_needed=True)
     _check_named("--allow", allowed, GATES)

@@ -23,6 +23,15 @@ PROVEN = (2, FORMAT)
 """Versions that prove themselves."""
 
 
+TAKEN = frozenset(
+    {
+        *("Path", "Task", "Sample", "task", "choice", "multiple_choice", "json_dataset", "to_sample"),
+        *("RELEASE", "TEMPLATE", "KEPT", "list", "str"),
+    }
+)
+"""Names that the function of an inspect-ai task must not take: its file means something else by them."""
+
+
 def _check_name(name: str) -> str:
     if not (name.isascii() and name.isidentifier()):
         raise ValueError("use letters, digits and underscores")

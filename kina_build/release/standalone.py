@@ -533,9 +533,7 @@ def count_rows(rows: Sequence[Mapping[str, Any]], private: bool) -> dict[str, An
     """Count what one split holds, as release.json states it."""
     sizes = [len(row["choices"]) for row in rows]
     letters = Counter(row["answer"] for row in rows)
-    paths = Counter(
-        " / ".join(filter(None, map(row.get, ("discipline", "field", "subfield")))) for row in rows
-    )
+    paths = Counter(map(path_of, rows))
     return {
         "items": len(rows),
         "private": private,
@@ -587,8 +585,8 @@ def sum_faults(folder: Path) -> list[str]:
 
 def seal_faults(record: Mapping[str, Any], folder: Path) -> list[str]:
     """Compare release.json with its own seal, and the files with the digests that it names."""
-    if record["format"] < 2:
-        return [f"release.json: format {record['format']} holds no figures that can be derived"]
+    if record["format"] not in (2, 3):
+        return [f"release.json: format {record['format']} is none whose figures can be derived here"]
     body = {name: value for name, value in record.items() if name != "seal"}
     told = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     sealed = hashlib.sha256(told.encode()).hexdigest() == record["seal"]
@@ -602,6 +600,31 @@ def seal_faults(record: Mapping[str, Any], folder: Path) -> list[str]:
         elif kind == "file" and record["format"] > 2 and name not in ("release.json", "SHA256SUMS"):
             faults.append(f"{name}: release.json does not name it")
     return faults
+
+
+def copy_faults(folder: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Compare the rows in the form of the KINA benchmark with the rows."""
+    faults = []
+    for split, kept in rows.items():
+        name = "KINA.json" if split == SPLITS[0] else f"KINA.{split}.json"
+        told = [
+            [str(one["index"]), one["discipline"], one["question"], one["correct_answer"]]
+            + [[option["key"], option["answer"]] for option in one["options"]]
+            for one in (read_json(folder / name) if kept else [])
+        ]
+        meant = [
+            [row["id"], path_of(row), row["question"], row["answer"]]
+            + [[key, text] for key, text in zip(LETTERS, row["choices"], strict=False)]
+            for row in kept
+        ]
+        if told != meant:
+            faults.append(f"{name}: says something else than {split}.jsonl")
+    return faults
+
+
+def path_of(row: Mapping[str, Any]) -> str:
+    """Join the taxonomy of a row."""
+    return " / ".join(filter(None, map(row.get, ("discipline", "field", "subfield"))))
 
 
 def card_faults(
@@ -716,6 +739,7 @@ def faults_of(folder: Path) -> tuple[dict[str, Any], list[str]]:
     canary = str(uuid.uuid5(NAMESPACE, f"{record['name']} {record['version']} {content}"))
     if canary != record["canary"] or any(row["canary"] != canary for kept in rows.values() for row in kept):
         faults.append(f"the canary of this name, version and content is {canary}")
+    faults += copy_faults(folder, rows)
     figures = derive(folder, rows, private)
     if record["figures"] != figures:
         faults.append("release.json: its figures are not those of the evidence")

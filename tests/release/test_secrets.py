@@ -15,7 +15,7 @@ from kina_build.items.pool import write_pool
 from kina_build.release import build_release
 from kina_build.release.proof.evidence import SALT, Naming, Salt
 from kina_build.rows.jsonl import read_json
-from tests.release.pools import make, spread
+from tests.release.pools import spread
 from tests.release.test_export_command import digest
 
 Kina = Callable[..., Result]
@@ -91,6 +91,15 @@ def test_the_next_version_calls_hidden_items_by_the_same_names(kina: Kina, place
     assert hidden not in {Naming("another", salt, {}, frozenset()).name(item_id) for item_id in FALLEN}
 
 
+def test_what_a_killed_run_left_of_the_salt_is_swept(kina: Kina, place: Path) -> None:
+    (place / f".{SALT}.abcd1234.part").write_text("0" * 64 + "\n")
+    export(kina)
+    (place / f".{SALT}.abcd1235.part").write_text("0" * 64 + "\n")
+    export(kina, to="again")
+    assert not list(place.glob(f".{SALT}*"))
+    assert digest(place / "release") == digest(place / "again")
+
+
 def test_no_salt_is_made_where_nothing_is_hidden(kina: Kina, place: Path) -> None:
     done = kina("export", "pool.jsonl", "-o", "release")
     assert done.exit_code == 0, done.output
@@ -103,7 +112,6 @@ def test_no_salt_is_made_where_nothing_is_hidden(kina: Kina, place: Path) -> Non
         (("--salt", "release/kina.salt"), None, "does not belong in the release folder"),
         (("--salt", "mine"), "password\n", "mine: no salt of kina"),
         (("--salt", "no/such"), None, "no/such: cannot write"),
-        (("-o", "."), None, "does not"),
     ],
 )
 def test_a_salt_that_would_be_published_or_is_none_is_refused(
@@ -113,7 +121,7 @@ def test_a_salt_that_would_be_published_or_is_none_is_refused(
         (place / "mine").write_text(text)
     done = kina("export", "pool.jsonl", "--decisions", "decisions.jsonl", "-o", "release", *more)
     assert done.exit_code == 2, done.output
-    assert message in done.stderr or more[0] == "-o"
+    assert message in done.stderr
     assert not (place / "release").exists()
 
 

@@ -99,6 +99,7 @@ class Salt:
         if found is None:
             found = self.places[0]
             _draw_salt(found)
+        sweep(found)  # of a run that was killed between the salt's two names
         text = read_text(found).strip()
         if not re.fullmatch("[0-9a-f]{64}", text):
             raise InputError(f"{found}: no salt of kina: 64 hex digits", hint="name another with --salt")
@@ -127,7 +128,6 @@ def place_salt(target: Path, named: Path | None = None, previous: Path | None = 
 
 def _draw_salt(path: Path) -> None:
     """Write a new salt, unless another process was faster."""
-    sweep(path)
     try:
         handle, part = open_part(path)
         with os.fdopen(handle, "w") as out:
