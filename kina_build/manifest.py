@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from kina_build import __version__
-from kina_build.errors import InputError
+from kina_build.errors import InputError, UsageError
 from kina_build.rows.jsonl import canonical, read_document, write_document
 from kina_build.rows.outputs import drop_claims, recover_folder, sweep
 from kina_build.rows.source import STREAM, Digest, digest_of, forget, is_stream
@@ -197,7 +197,13 @@ def _changed_file(role: str, past: Mapping[str, Digest], now: Mapping[str, Diges
 
 
 def sidecar(output: Path) -> Path:
-    """Return the manifest's path for an output: out.jsonl -> out.jsonl.manifest.json."""
+    """Return the manifest's path for an output: out.jsonl -> out.jsonl.manifest.json.
+
+    Raises:
+        UsageError: the output has no name of its own, as "." has none.
+    """
+    if not output.name:
+        raise UsageError(f"{output}: nothing can be written beside it", hint="call it by its name")
     return output.with_name(output.name + ".manifest.json")
 
 

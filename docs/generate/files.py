@@ -29,6 +29,7 @@ OTHERS = """## Files of other kinds
 | `support.npz` | a NumPy archive: `item_ids`, `anchor_ids`, whole-number weights and levels, and the levels a unit of score |
 | `ledger.db` | SQLite: append-only lines with a keyed hash chain, see [SECURITY](../../security.md) |
 | `ledger.db.key`, `ledger.db.mark` | key of the chain and its last head; for their owner only |
+| `kina.salt` | 64 hex digits, for their owner only: the ids of hidden items in `evidence/` are hashed under it |
 | `croissant.json` | [Croissant](https://docs.mlcommons.org/croissant/), the standard's own vocabulary |
 | `dev.parquet`, `test.parquet` | the columns of `test.jsonl` |
 | `payments.csv` | what the provider's upload takes: `participant_id,amount` for Prolific |

@@ -19,7 +19,7 @@ from kina_build.release.files.write import publish, publish_answers
 from kina_build.release.folder import answers_file, read_release
 from kina_build.release.options import ExportOptions, Extent
 from kina_build.release.plan import Past, Plan, Request, plan_release
-from kina_build.release.proof.evidence import Audited, Chosen, Sources, check_selection, make_salt
+from kina_build.release.proof.evidence import Audited, Chosen, Salt, Sources, check_selection
 from kina_build.release.proof.pool_error import state_error
 from kina_build.release.record import AgreementFacts, Provenance, ReleaseRecord
 from kina_build.release.sources import Duplicates, Selected
@@ -118,13 +118,19 @@ class NewRelease:
         return f"{record.title}, version {record.version}: {splits}; {len(record.withheld)} withheld"
 
     def write(
-        self, target: str | Path, *, answers: str | Path | None = None, overwrite: bool = False
+        self,
+        target: str | Path,
+        *,
+        answers: str | Path | None = None,
+        salt: Salt | None = None,
+        overwrite: bool = False,
     ) -> ReleaseRecord:
         """Write the release folder whole, or leave what stood there.
 
         Args:
             target: the folder; an unchanged earlier release in it is replaced.
             answers: file of the private answers; default: beside the folder.
+            salt: of hidden ids; default: kina.salt beside the folder, made at its first use.
             overwrite: replace files of an earlier release that were edited since.
 
         Returns:
@@ -138,7 +144,7 @@ class NewRelease:
         folder = Path(target)
         private = any(count.private for count in self.made.record.counts.values())
         secret = answers_file(folder, Path(answers) if answers else None) if private else None
-        record = publish(self.made, folder, self.past, self.sources, overwrite=overwrite)
+        record = publish(self.made, folder, self.past, self.sources, salt=salt, overwrite=overwrite)
         if secret:
             publish_answers(self.made, secret)
         return record
@@ -287,7 +293,7 @@ def prepare(
         on_progress=on_progress,
         processes=count_processes(len(admission.items), item_rules),
     )
-    found = Sources(make_salt(pool), chosen, decisions, material.audited, material.estimator)
+    found = Sources(chosen, decisions, material.audited, material.estimator)
     return Prepared(plan, found, rules)
 
 

@@ -17,7 +17,7 @@ from kina_build.release.rows import Row
 from kina_build.release.splits import RECORD, SUMS, rows_file
 from kina_build.release.standalone import entries
 from kina_build.rows.jsonl import read_document, read_records, read_text
-from kina_build.rows.outputs import open_part_folder, refuse_links, replace_folder
+from kina_build.rows.outputs import open_part_folder, refuse_links, refuse_strangers, replace_folder
 
 
 @contextmanager
@@ -56,6 +56,11 @@ def check_target(target: Path, *, overwrite: bool = False) -> None:
     """
     if target.is_file():
         raise UsageError(f"{target}: is a file, not a folder", hint="give a folder with -o")
+    if target.name in ("", ".."):
+        raise UsageError(
+            f"{target}: a release takes its folder's place as a whole",
+            hint="call the folder by its name with -o",
+        )
     present = {name: kind for name, kind in _entries(target) if not _stays(name)}
     if not present:
         return
@@ -88,22 +93,26 @@ def answers_file(output: Path, answers: Path | None) -> Path:
     return secret
 
 
-def read_release(folder: Path) -> Past:
+def read_release(folder: Path, *, strangers: bool = False) -> Past:
     """Read a release folder's manifest and rows.
 
+    Args:
+        folder: of the release.
+        strangers: read it though something lies in it that is no part of it: `kina verify` lists all that.
+
     Raises:
-        InputError: not a release folder, or a file in it that cannot be read.
+        InputError: not a release folder, or a file in it that cannot be read or is no part of it.
         RowErrors: malformed rows, each with file:line.
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder", hint="give the folder that `kina export` wrote")
-    refuse_links(folder)
+    (refuse_links if strangers else refuse_strangers)(folder)
     record = read_document(folder / RECORD, ReleaseRecord)
     rows: dict[str, Sequence[Row]] = {
         split: read_records(folder / rows_file(split), Row) if count.items else []
         for split, count in record.counts.items()
     }
-    return Past(record, rows)
+    return Past(record, rows, folder)
 
 
 def write_sums(folder: Path) -> None:

@@ -61,6 +61,9 @@ class ExportOptions:
     answers: Path | None = option(
         None, help="File of the private answers; default: OUTPUT.answers.jsonl.", role=Role.manner
     )
+    salt: Path | None = option(
+        None, help="File of the salt of hidden ids; default: kina.salt beside OUTPUT.", role=Role.manner
+    )
     license: tuple[str, ...] = option((), help="Licence the card claims; default: those of the rows.")
     shuffle: bool = option(True, "--shuffle/--keep-letters", help="Draw the order of options, or keep it.")
     seed: int = options.seed()

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import difflib
+import keyword
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from kina_build.config import ItemRules, ReleaseRules
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
 from kina_build.release.admission import Admission
-from kina_build.release.gates import GATES, REDUCED, Draft, exempt, find_faults
-from kina_build.release.lettering.order import Lettering, keep_letters, letter_items
+from kina_build.release.gates import GATES, REDUCED, Draft, exempt, find_faults, tell_less
+from kina_build.release.lettering.order import Lettering, keep_letters, letter_items, make_secret
 from kina_build.release.lettering.references import find_last_texts
 from kina_build.release.options import ExportOptions
-from kina_build.release.proof.evidence import make_salt
-from kina_build.release.record import Exemption, GateFault, Letters, Provenance, ReleaseRecord, Withheld
+from kina_build.release.record import (
+    TAKEN,
+    Exemption,
+    GateFault,
+    Letters,
+    Provenance,
+    ReleaseRecord,
+    Withheld,
+)
 from kina_build.release.rows import Row
 from kina_build.release.sources import parse_date, parse_pairs
 from kina_build.release.splits import SPLITS, assign_splits, natural
@@ -48,6 +57,12 @@ class Request:
     allowed: Mapping[str, str] = field(default_factory=dict)
     """Gates let pass by name, with the reason."""
 
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier() or not self.name.isascii():
+            raise UsageError(f"--name {self.name!r}: use letters, digits and underscores")
+        if keyword.iskeyword(self.name) or self.name in TAKEN:
+            raise UsageError(f"--name {self.name}: means something else in the files for harnesses")
+
 
 @dataclass(frozen=True)
 class Past:
@@ -55,6 +70,8 @@ class Past:
 
     record: ReleaseRecord
     rows: Mapping[str, Sequence[Row]]
+    folder: Path | None = None
+    """Where it was read."""
 
     @property
     def split_of(self) -> dict[str, str]:
@@ -124,13 +141,13 @@ def plan_release(
     return Plan(
         request=request,
         withheld=admission.withheld,
-        provenance=provenance,
+        provenance=_keep_private(provenance, items, request.private),
         taken_down=taken_down or {},
         past=past,
         items=items,
         letters=_summarise([one for kept in lettered.values() for one in kept], request.shuffle),
         faults=faults,
-        exemptions=exemptions,
+        exemptions=tell_less(exemptions) if request.private else exemptions,
     )
 
 
@@ -140,8 +157,6 @@ def read_request(options: ExportOptions) -> Request:
     Raises:
         UsageError: a name, date, version, split, gate or reason that cannot be.
     """
-    if not options.name.isidentifier() or not options.name.isascii():
-        raise UsageError(f"--name {options.name!r}: use letters, digits and underscores")
     _check_named("--private", options.private, SPLITS)
     allowed = parse_pairs(options.allow, "--allow", reason_needed=True)
     _check_named("--allow", allowed, GATES)
@@ -172,18 +187,32 @@ def _letter(
     """Letter the options of each split's items."""
     if not request.shuffle:
         return {split: [keep_letters(item) for item in items] for split, items in parts.items()}
-    secret = make_salt(item for items in parts.values() for item in items).hex()
+    # keys that are too few to be a secret stay out of it: what it draws would let anyone try them out
+    balanced = {
+        split: split not in request.private or len(items) >= rules.committed_answers
+        for split, items in parts.items()
+    }
+    secret = make_secret(item for split, items in parts.items() if balanced[split] for item in items)
     return {
         split: letter_items(
             items,
             seed=request.seed,
             secret=secret,
-            balanced=split not in request.private or len(items) >= rules.committed_answers,
+            balanced=balanced[split],
             earlier={row.id: row.choices for row in (past.rows.get(split, ()) if past else ())},
             last=last,
         )
         for split, items in parts.items()
     }
+
+
+def _keep_private(
+    known: Provenance, items: Mapping[str, Sequence[Item]], private: frozenset[str]
+) -> Provenance:
+    """Only count the private keys that were corrected: old and new letter would tell them."""
+    hidden = {item.item_id for split in private for item in items[split]} & known.corrected_keys.keys()
+    kept = {item_id: keys for item_id, keys in known.corrected_keys.items() if item_id not in hidden}
+    return known.model_copy(update={"corrected_keys": kept, "corrected_private": len(hidden)})
 
 
 def _reduced(admission: Admission, provenance: Provenance, named: Mapping[str, str]) -> Sequence[GateFault]:

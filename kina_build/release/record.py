@@ -16,8 +16,20 @@ from pydantic import (
 from kina_build.release.standalone import SPLITS
 from kina_build.rows.jsonl import canonical
 
-FORMAT = 2
-"""Version of release.json: from 2 on its figures are derived from evidence, and it is sealed."""
+FORMAT = 3
+"""Version of release.json: from 2 on its figures are derived from evidence, and it is sealed; from 3 on
+it names the digests of all files."""
+PROVEN = (2, FORMAT)
+"""Versions that prove themselves."""
+
+
+TAKEN = frozenset(
+    {
+        *("Path", "Task", "Sample", "task", "choice", "multiple_choice", "json_dataset", "to_sample"),
+        *("RELEASE", "TEMPLATE", "KEPT", "list", "str"),
+    }
+)
+"""Names that the function of an inspect-ai task must not take: its file means something else by them."""
 
 
 def _check_name(name: str) -> str:
@@ -148,7 +160,9 @@ class Provenance(Frozen):
     agreement: AgreementFacts | None = None
     audit: AuditFacts | None = None
     corrected_keys: dict[str, tuple[str, str]] = {}
-    """Items whose key was corrected: the letter in the pool, the right one."""
+    """Items whose key was corrected: the letter in the pool, the right one; none of a private split."""
+    corrected_private: int = 0
+    """Items of private splits whose key was corrected; 0 is not written."""
     duplicates: dict[str, Any] | None = None
     """Encoder, threshold and the number of items dropped."""
     filter_models: tuple[str, ...] = ()
@@ -160,7 +174,7 @@ class Provenance(Frozen):
     def _leave_out(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what most releases do not have, so that their bytes stay what they were."""
         told: dict[str, Any] = dump(self)
-        return {name: one for name, one in told.items() if name != "left_out" or one is not None}
+        return {n: one for n, one in told.items() if one or n not in ("left_out", "corrected_private")}
 
 
 class PoolError(Frozen):
@@ -237,6 +251,11 @@ class ReleaseRecord(Frozen):
     """None, and not written: no estimator.json travels."""
     files: dict[str, str] = {}
     """sha256 of the files that do not follow from this document: data, evidence, changes."""
+    derived: dict[str, str] = {}
+    """sha256 of the files that follow from this document and the data: card, Croissant, harness files.
+
+    Not written before format 3.
+    """
     seal: str = ""
     """sha256 of this document without the seal: catches damage, not forgery."""
 
@@ -244,7 +263,7 @@ class ReleaseRecord(Frozen):
     def _leave_out(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what most releases do not have, so that their bytes stay what they were."""
         told: dict[str, Any] = dump(self)
-        return {name: one for name, one in told.items() if name != "pool_error" or one is not None}
+        return {name: one for name, one in told.items() if one or name not in ("pool_error", "derived")}
 
     def sealed(self) -> ReleaseRecord:
         """Return this record with its seal."""

@@ -17,6 +17,7 @@ import ast
 import hashlib
 import json
 import os
+import re
 import struct
 import sys
 import unicodedata
@@ -46,6 +47,10 @@ Z_95 = 1.959963984540054
 """Two-sided 95 % point of the normal distribution, for Wilson's interval."""
 BY_GIT = (".git", ".gitattributes")
 """What a clone adds to a folder."""
+NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.]*\w)")
+"""A number of a text: matches "36" and "99.6" of "36 of them, 99.6 %.", nothing of "C4" and "1.0.0"."""
+UNPROVEN = "## Stated by the author, not derivable"
+"""Heading of the card's only section whose numbers nobody can derive."""
 
 
 class Unsound(ValueError):
@@ -534,9 +539,7 @@ def count_rows(rows: Sequence[Mapping[str, Any]], private: bool) -> dict[str, An
     """Count what one split holds, as release.json states it."""
     sizes = [len(row["choices"]) for row in rows]
     letters = Counter(row["answer"] for row in rows)
-    paths = Counter(
-        " / ".join(filter(None, map(row.get, ("discipline", "field", "subfield")))) for row in rows
-    )
+    paths = Counter(map(path_of, rows))
     return {
         "items": len(rows),
         "private": private,
@@ -587,6 +590,106 @@ def sum_faults(folder: Path) -> list[str]:
     return faults
 
 
+def seal_faults(record: Mapping[str, Any], folder: Path) -> list[str]:
+    """Compare release.json with its own seal, and the files with the digests that it names."""
+    if record["format"] not in (2, 3):
+        return [f"release.json: format {record['format']} is none whose figures can be derived here"]
+    body = {name: value for name, value in record.items() if name != "seal"}
+    told = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    sealed = hashlib.sha256(told.encode()).hexdigest() == record["seal"]
+    faults = [] if sealed else ["release.json was changed after it was sealed"]
+    named = {**record["files"], **record.get("derived", {})}
+    for name, kind in entries(folder):
+        if kind == "file" and name in named:
+            with (folder / name).open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != named[name]:
+                    faults.append(f"{name}: is not the file that release.json names")
+        elif kind == "file" and record["format"] > 2 and name not in ("release.json", "SHA256SUMS"):
+            faults.append(f"{name}: release.json does not name it")
+    return faults
+
+
+def copy_faults(folder: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Compare the rows in the form of the KINA benchmark with the rows."""
+    faults = []
+    for split, kept in rows.items():
+        name = "KINA.json" if split == SPLITS[0] else f"KINA.{split}.json"
+        told = [
+            [str(one["index"]), one["discipline"], one["question"], one["correct_answer"]]
+            + [[option["key"], option["answer"]] for option in one["options"]]
+            for one in (read_json(folder / name) if kept else [])
+        ]
+        meant = [
+            [row["id"], path_of(row), row["question"], row["answer"]]
+            + [[key, text] for key, text in zip(LETTERS, row["choices"], strict=False)]
+            for row in kept
+        ]
+        if told != meant:
+            faults.append(f"{name}: says something else than {split}.jsonl")
+    return faults
+
+
+def path_of(row: Mapping[str, Any]) -> str:
+    """Join the taxonomy of a row."""
+    return " / ".join(filter(None, map(row.get, ("discipline", "field", "subfield"))))
+
+
+def card_faults(
+    card: str, figures: Mapping[str, Any], record: Mapping[str, Any], rows: Mapping[str, Sequence[Any]]
+) -> list[str]:
+    """Tell what a card lacks of the figures, and which numbers of it come from nowhere."""
+    lines = card.split("\n")
+    faults = [f"README.md lacks the line {line!r}" for line in card_lines(figures) if line not in lines]
+    strange = set(card_numbers(card)) - known_numbers(figures, record, rows)
+    return faults + [f"README.md: no evidence gives the number {one}" for one in sorted(strange)]
+
+
+def card_numbers(card: str) -> list[str]:
+    """List the numbers of a card's text, but for its header, code, and what the author states."""
+    text = card.split("---\n", 2)[-1]
+    before, _, rest = text.partition(f"\n{UNPROVEN}\n")
+    _, heading, after = rest.partition("\n## ")
+    return NUMBER.findall(re.sub(r"```.*?```|`[^`\n]*`", "", before + heading + after, flags=re.DOTALL))
+
+
+def known_numbers(
+    figures: Mapping[str, Any], record: Mapping[str, Any], rows: Mapping[str, Sequence[Any]]
+) -> set[str]:
+    """Gather the numbers that a card may show: figures, counts of rows and lists, and those in names."""
+    every = [row for kept in rows.values() for row in kept]
+    counts = {split: count_rows(kept, False) for split, kept in rows.items()}
+    known, earlier = record["provenance"], record["earlier"] or {}
+    lists = [record["withheld"], record["taken_down"], record["letters"]["kept"]]
+    lists += [one["item_ids"] for one in record["exemptions"]]
+    lists += [one for one in earlier.get("difference", {}).values() if isinstance(one, (list, dict))]
+    corrected = len(known["corrected_keys"]) + known.get("corrected_private", 0)
+    tallies = [Counter(row.get(name, "") for row in every) for name in ("license", "language")]
+    tallies += [Counter(one["reason"].partition(":")[0] for one in record["withheld"])]
+    tallies += [Counter(one["by_path"]) for one in counts.values()]
+    numbers = [0, len(every), corrected, len({path for one in counts.values() for path in one["by_path"]})]
+    numbers += [len(one) for one in lists] + [n for tally in tallies for n in tally.values()]
+    chances = [f"{100 * one['chance']:.1f}" for one in counts.values() if one["chance"] is not None]
+    selected = (known["selection"] or {}).get("items", 0)
+    names = [
+        record[name] for name in ("name", "title", "version", "published", "made_with", "url", "creators")
+    ]
+    names += [record["withheld"], record["exemptions"], known["filter_models"], earlier.get("version")]
+    names += map(list, tallies)
+    told = [*card_lines(figures), *map(str, numbers), *chances, str(selected), *leaves([counts, names])]
+    return {one for text in told for one in NUMBER.findall(" ".join(text.split()))}
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """Yield the texts and numbers in a value, names of entries included."""
+    if isinstance(value, Mapping):
+        value = [*value.keys(), *value.values()]
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            yield from leaves(one)
+    elif value is not None:
+        yield str(value)
+
+
 def entries(folder: Path) -> list[tuple[str, str]]:
     """List what lies in a folder, at any depth, with its kind: file, folder, link or special file."""
     found, left = [], [""]
@@ -627,6 +730,7 @@ def faults_of(folder: Path) -> tuple[dict[str, Any], list[str]]:
     """Check a release folder; return its figures and everything that is not as it says."""
     faults = sum_faults(folder)
     record = read_json(folder / "release.json")
+    faults += seal_faults(record, folder)
     need(set(record["counts"]) <= set(SPLITS), "release.json names a split other than test and dev")
     private = {split for split, count in record["counts"].items() if count["private"]}
     rows: dict[str, list[dict[str, Any]]] = {}
@@ -642,12 +746,12 @@ def faults_of(folder: Path) -> tuple[dict[str, Any], list[str]]:
     canary = str(uuid.uuid5(NAMESPACE, f"{record['name']} {record['version']} {content}"))
     if canary != record["canary"] or any(row["canary"] != canary for kept in rows.values() for row in kept):
         faults.append(f"the canary of this name, version and content is {canary}")
+    faults += copy_faults(folder, rows)
     figures = derive(folder, rows, private)
     if record["figures"] != figures:
         faults.append("release.json: its figures are not those of the evidence")
-    card = (folder / "README.md").read_text(encoding="utf-8").split("\n")
-    faults += [f"README.md lacks the line {line!r}" for line in card_lines(figures) if line not in card]
-    return figures, faults
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    return figures, faults + card_faults(card, figures, record, rows)
 
 
 def main(arguments: Sequence[str]) -> int:

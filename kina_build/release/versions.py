@@ -53,7 +53,7 @@ class Difference(BaseModel):
     changed_options: tuple[str, ...]
     """The option texts, or their order, differ."""
     changed_details: tuple[str, ...]
-    """Taxonomy, source, licence, language or explanations differ."""
+    """Taxonomy, source, licence, language or explanations differ, or the answer is published or no more."""
     moved: dict[str, tuple[str, str]]
     """Items that changed split: old, new."""
     bump: Bump
@@ -186,7 +186,8 @@ def _key_differs(old: Row, new: Row) -> bool:
 
 def _details(row: Row) -> dict[str, Any]:
     judged = {"id", "question", "material", "choices", "answer", "answer_index", "canary", "several"}
-    return {name: value for name, value in composed(row).items() if name not in judged}
+    told = {name: value for name, value in composed(row).items() if name not in judged}
+    return told | {"private": row.answer is None}
 
 
 def _ordered(ids: Iterable[str]) -> tuple[str, ...]:

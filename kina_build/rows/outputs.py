@@ -222,6 +222,29 @@ def refuse_links(folder: Path) -> None:
             )
 
 
+def refuse_strangers(folder: Path) -> None:
+    """Refuse a release folder in which something lies that its own SHA256SUMS does not list, or a link.
+
+    Hidden entries at its top (`.git`) are nobody's business; a folder without sums is not judged.
+
+    Raises:
+        InputError: something in it is a link, or no part of the release.
+    """
+    refuse_links(folder)
+    sums = folder / "SHA256SUMS"
+    if not sums.is_file():
+        return
+    lines = sums.read_text(encoding="utf-8", errors="replace").splitlines()
+    listed = {sums, *(folder / line.partition("  ")[2] for line in lines)}
+    shown = [path for path in folder.glob("*") if not path.name.startswith(".")]
+    for path in sorted([*shown, *(one for top in shown if top.is_dir() for one in top.rglob("*"))]):
+        if not path.is_dir() and path not in listed:
+            raise InputError(
+                f"{path}: is no part of the release",
+                hint="move it elsewhere; `kina verify` lists all that differs",
+            )
+
+
 def _aside(target: Path) -> Path:
     return target.with_name(f".{target.name}.old")
 

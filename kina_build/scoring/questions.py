@@ -15,7 +15,7 @@ from kina_build.items.model import Item, named_keys
 from kina_build.items.pool import read_pool
 from kina_build.items.questions import read_pool_or_import
 from kina_build.rows.jsonl import describe, iter_rows, read_records
-from kina_build.rows.outputs import refuse_links
+from kina_build.rows.outputs import refuse_strangers
 from kina_build.scoring.replies import labels
 
 
@@ -198,7 +198,7 @@ def read_release(
             that are needed and private.
         RowErrors: rows that do not fit.
     """
-    refuse_links(folder)
+    refuse_strangers(folder)
     path = folder / f"{split}.jsonl"
     kept = {row.id: row.answer for row in read_records(answers, Answer)} if answers else {}
     questions: list[Question] = []

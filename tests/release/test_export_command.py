@@ -382,6 +382,53 @@ def test_wrong_usage_is_one_line(kina: Kina, pool: Path, arguments: list[str], m
     assert "Traceback" not in wrong.stderr
 
 
+@pytest.mark.parametrize("name", ["class", "Task", "choice", "list"])
+def test_a_name_that_breaks_a_harness_file_is_refused(
+    kina: Kina, pool: Path, tmp_path: Path, name: str
+) -> None:
+    done = kina("export", pool, "-o", "release", "--name", name)
+    assert (done.exit_code, f"--name {name}: means something else" in done.stderr) == (2, True)
+    assert not (tmp_path / "release").exists()
+
+
+@pytest.mark.parametrize(
+    "line", ["export ../pool.jsonl -o . --private test", "publish ../release -o .", "report . -o ."]
+)
+def test_a_folder_without_a_name_of_its_own_is_refused(
+    kina: Kina, pool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    assert kina("export", pool, "-o", "release").exit_code == 0
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    done = kina(*line.split())
+    assert done.exit_code in (1, 2)
+    assert "a fault in kina itself" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "harness/more/SHA256SUMS"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "diff release other",
+        "contamination pool.jsonl --against release -o found.json",
+        "score --task multiple-choice --release release --responses replies.jsonl -o scores.jsonl",
+        "export pool.jsonl --previous release -o third",
+    ],
+)
+def test_no_reader_of_a_release_takes_a_stranger_for_part_of_it(
+    kina: Kina, pool: Path, tmp_path: Path, name: str, command: str
+) -> None:
+    for folder in ("release", "other"):
+        assert kina("export", pool, "-o", folder).exit_code == 0
+    (tmp_path / "replies.jsonl").write_text('{"item_id": "i1", "model": "m", "text": "A"}\n')
+    (tmp_path / "release" / name).parent.mkdir(exist_ok=True)
+    (tmp_path / "release" / name).write_text("mine")
+    done = kina(*command.split())
+    assert (done.exit_code, f"{name}: is no part of the release" in done.stderr) == (2, True), done.output
+    found = kina("verify", "release", "--json")
+    assert (found.exit_code, name in found.stdout) == (1, True)
+
+
 @pytest.mark.parametrize("command", ["export", "verify", "diff"])
 def test_missing_empty_and_malformed_files(kina: Kina, tmp_path: Path, command: str) -> None:
     more = {"export": ["-o", "out"], "verify": [], "diff": ["absent"]}[command]

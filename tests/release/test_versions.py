@@ -114,7 +114,9 @@ def test_an_item_that_moves_from_dev_to_test_is_seen(rows: list[Row]) -> None:
 
 
 def test_private_answers_are_not_compared(rows: list[Row]) -> None:
-    assert compare({"test": rows}, {"test": [hide_answer(row) for row in rows]}).changed_key == ()
+    found = compare({"test": rows}, {"test": [hide_answer(row) for row in rows]})
+    assert (found.changed_key, found.bump) == ((), "patch")
+    assert found.changed_details == tuple(row.id for row in rows)
 
 
 def test_old_row_numbers_find_their_items(rows: list[Row]) -> None:

@@ -19,7 +19,9 @@ from kina_build.selection.figures import figures_of
 if TYPE_CHECKING:
     from kina_build.project.status import ProjectStatus
 
-BUNDLED = ("kina.toml", "pool.csv", "anchors.csv", "reviewers.csv", "reviews.jsonl", "responses.jsonl")
+SALT = "kina.salt"
+"""Of the demo's hidden ids: public, so that two demos make the same bytes."""
+BUNDLED = ("kina.toml", "pool.csv", "anchors.csv", "reviewers.csv", "reviews.jsonl", "responses.jsonl", SALT)
 
 
 def _tell_release(report: Mapping[str, Any]) -> str:
@@ -143,7 +145,7 @@ def _put(path: Path, data: bytes, *, overwrite: bool) -> None:
         return
     if path.exists() and not overwrite:
         raise UsageError(f"{path}: exists and is not the bundled file", hint="--overwrite replaces it")
-    with writing(path) as out:
+    with writing(path, private=path.name == SALT) as out:
         out.write(data)
 
 

@@ -30,12 +30,14 @@ def export(run: Run, options: ExportOptions) -> None:
     from kina_build.release.folder import answers_file, check_target
     from kina_build.release.plan import read_request
     from kina_build.release.proof.chosen import find_files
+    from kina_build.release.proof.evidence import place_salt
 
     check_target(options.output, overwrite=run.overwrite)
     derived = options.selection and options.evidence != "none"
     proof = find_files(options.selection, options.made_from) if options.selection and derived else None
     request = read_request(options)
     secret = answers_file(options.output, options.answers) if request.private else None
+    salt = place_salt(options.output, options.salt, options.previous)
     named = {"release": options.output.name}
     answers = {"answers": secret.name if secret else None}
     stage = _export_stage(run, options, proof, [secret] if secret else [])
@@ -57,8 +59,9 @@ def export(run: Run, options: ExportOptions) -> None:
     if options.dry_run:
         run.report(named | {"written": False} | release.report | answers, show_export)
         return
-    record = release.write(options.output, answers=secret, overwrite=run.overwrite)
-    report = named | {"written": True} | describe(record, release.made) | answers
+    record = release.write(options.output, answers=secret, salt=salt, overwrite=run.overwrite)
+    kept = {"salt": salt.used.name} if salt.used else {}
+    report = named | {"written": True} | describe(record, release.made) | answers | kept
     stage.finish(report, packages=["pyarrow"])
 
 

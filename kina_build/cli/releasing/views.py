@@ -49,6 +49,8 @@ def show_export(report: dict[str, Any], console: Console) -> None:
         console.line(_changes(report["difference"]))
     if report["answers"]:
         console.line(f"private answers: {report['answers']} (keep it out of what you publish)")
+    if report.get("salt"):
+        console.line(f"salt of hidden ids: {report['salt']} (keep it, and out of what you publish)")
 
 
 def show_blocked(report: dict[str, Any], console: Console) -> None:

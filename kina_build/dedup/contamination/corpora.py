@@ -30,7 +30,7 @@ from kina_build.items.model import Item, content_id
 from kina_build.items.pool import read_pool
 from kina_build.items.questions import is_pool
 from kina_build.rows.jsonl import read_bytes, read_json, read_text
-from kina_build.rows.outputs import refuse_links
+from kina_build.rows.outputs import refuse_strangers
 from kina_build.rows.source import STREAM, is_stream
 
 RELEASE = "release.json"
@@ -248,7 +248,7 @@ def _with_unique_ids(items: Sequence[Item]) -> tuple[Item, ...]:
 
 
 def _splits(folder: Path) -> list[Path]:
-    refuse_links(folder)
+    refuse_strangers(folder)
     try:
         splits = sorted(map(str, read_json(folder / RELEASE)["counts"]))
     except (InputError, KeyError, TypeError):

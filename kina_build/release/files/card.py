@@ -9,6 +9,7 @@ from typing import Any
 import jinja2
 
 from kina_build.escapes import in_markdown
+from kina_build.release.files.datasheet import datasheet
 from kina_build.release.gates import license_id
 from kina_build.release.proof.evidence import VERIFIER
 from kina_build.release.record import ReleaseRecord
@@ -43,6 +44,7 @@ def write_card(record: ReleaseRecord) -> str:
         evidence=VERIFIER in record.files,
         citation=cite(record),
         funnel=tell_funnel(record),
+        datasheet=datasheet(record),
     )
     return f"---\n{dump_yaml(header(record))}---\n\n{text}"
 

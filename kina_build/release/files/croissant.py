@@ -9,6 +9,7 @@ from typing import Any
 
 from kina_build.manifest import digest
 from kina_build.release.files.card import cite, languages
+from kina_build.release.files.datasheet import UNKNOWN
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.splits import rows_file
 
@@ -54,8 +55,6 @@ CONTEXT: dict[str, Any] = {
     "transform": "cr:transform",
 }
 """The JSON-LD context of the specification."""
-
-UNKNOWN = "Not stated by the author."
 
 MEDIA_TYPES = {
     ".jsonl": "application/jsonlines",

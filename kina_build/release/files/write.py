@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from kina_build.release.files.card import harness_files, write_card
 from kina_build.release.files.croissant import describe_release
 from kina_build.release.folder import files, write_sums, writing_folder
 from kina_build.release.plan import Past
-from kina_build.release.proof.evidence import NOTHING, Naming, Sources, write_evidence
+from kina_build.release.proof.evidence import NOTHING, Naming, Salt, Sources, place_salt, write_evidence
 from kina_build.release.proof.instance import settle_thresholds
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.rows import Row, columns, take_answer, to_item, to_kina, to_row
@@ -46,6 +47,7 @@ def publish(
     past: Past | None = None,
     sources: Sources = NOTHING,
     *,
+    salt: Salt | None = None,
     overwrite: bool = False,
 ) -> ReleaseRecord:
     """Write a release folder whole, or leave what stood there.
@@ -55,6 +57,7 @@ def publish(
         target: its folder.
         past: the release before this one.
         sources: what its figures are derived from.
+        salt: of hidden ids; default: beside the folder, or beside the release before this one.
         overwrite: replace files of an earlier release that were edited since.
 
     Returns:
@@ -65,9 +68,10 @@ def publish(
         Refusal: the evidence is large, and nobody said how much of it shall travel.
     """
     rows = {split: kept for split, kept in release.rows.items() if kept}
+    salt = salt or place_salt(target, None, past.folder if past else None)
     with writing_folder(target, overwrite=overwrite) as folder:
         _write_data(folder, release, rows)
-        write_evidence(folder, sources, _naming(release, sources))
+        write_evidence(folder, sources, _naming(release, salt))
         if sources.estimator is not None:
             sources.estimator.write(folder / ESTIMATOR)
         settle_thresholds(folder, rows, _private(release.record))
@@ -75,10 +79,11 @@ def publish(
             rows_moved = {split: row_map(past.rows.get(split, ()), kept) for split, kept in rows.items()}
             changes = release.difference.model_dump(mode="json") | {"rows": rows_moved}
             write_document(folder / CHANGES, {"from": past.record.version, **changes})
-        record = _complete(folder, release.record, rows)
-        for name, text in derived_files(record, rows, folder).items():
+        record, texts = _complete(folder, release.record, rows)
+        for name, text in texts.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             write_text(folder / name, text)
+        write_document(folder / RECORD, record)
         write_sums(folder)
     return record
 
@@ -115,20 +120,29 @@ def _write_data(folder: Path, release: Release, rows: Mapping[str, Sequence[Row]
         write_kina(folder / kina_file(split), items)
 
 
-def _complete(folder: Path, record: ReleaseRecord, rows: Mapping[str, Sequence[Row]]) -> ReleaseRecord:
-    """Put into a manifest what only the written files tell, and seal it."""
+def _complete(
+    folder: Path, record: ReleaseRecord, rows: Mapping[str, Sequence[Row]]
+) -> tuple[ReleaseRecord, dict[str, str]]:
+    """Put into a manifest what only the written files tell, and seal it; return what follows from it, too."""
     written = {file.relative_to(folder).as_posix(): digest(file).sha256 for file in files(folder)}
     figures = derive_figures(folder, rows, _private(record))
-    return record.model_copy(update={"figures": figures, "files": written}).sealed()
+    record = record.model_copy(update={"figures": figures, "files": written})
+    texts = derived_files(record, rows, folder)
+    return record.model_copy(update={"derived": digest_texts(texts)}).sealed(), texts
+
+
+def digest_texts(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the sha256 of texts as they are written."""
+    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in sorted(texts.items())}
 
 
 def _private(record: ReleaseRecord) -> set[str]:
     return {split for split, count in record.counts.items() if count.private}
 
 
-def _naming(release: Release, sources: Sources) -> Naming:
+def _naming(release: Release, salt: Salt) -> Naming:
     split_of = {row.id: split for split, kept in release.rows.items() for row in kept}
-    return Naming(sources.salt, split_of, frozenset(_private(release.record)))
+    return Naming(release.record.name, salt, split_of, frozenset(_private(release.record)))
 
 
 def data_files(rows: Mapping[str, Sequence[Row]]) -> list[str]:
@@ -138,10 +152,10 @@ def data_files(rows: Mapping[str, Sequence[Row]]) -> list[str]:
 
 
 def derived_files(record: ReleaseRecord, rows: Mapping[str, Sequence[Row]], folder: Path) -> dict[str, str]:
-    """Write the texts of card, Croissant, harness files and manifest.
+    """Write the texts of card, Croissant and harness files.
 
     Args:
-        record: sealed.
+        record: with all but the digests of these texts.
         rows: as published, by split.
         folder: where the data files already are.
 
@@ -154,7 +168,6 @@ def derived_files(record: ReleaseRecord, rows: Mapping[str, Sequence[Row]], fold
         CROISSANT: dump_document(croissant),
         **harness_files(record),
         CARD: write_card(record),
-        RECORD: dump_document(record),
     }
 
 

@@ -7,14 +7,15 @@ counted first, and the keys that may move make the count as even as it can be, p
 number of options.
 
 Who knows the seed must not find private keys. A balanced draw therefore rests on a secret that
-only the keys themselves make (`make_salt`); where so few keys are private that they could be
+only the keys themselves make (`make_secret`); where so few keys are private that they could be
 tried out, each item is ordered by its texts alone, which tells nothing of its key.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kina_build.items.model import LETTERS, Item, Option
@@ -22,6 +23,7 @@ from kina_build.items.wordings import PINNED
 from kina_build.release.lettering.balance import balance_letters
 from kina_build.release.lettering.references import find_doubt, rename
 from kina_build.release.splits import draw
+from kina_build.rows.jsonl import canonical
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,16 @@ class Lettering:
     """Why the order was left as it is; empty where it was drawn."""
     rewritten: bool = False
     """A letter was carried along in a text."""
+
+
+def make_secret(items: Iterable[Item]) -> str:
+    """Make the secret of a draw: nobody makes it who lacks one of the questions or keys."""
+    total = hashlib.sha256(b"kina-build evidence")
+    for item in sorted(items, key=lambda item: item.item_id):
+        options = [[option.key, option.answer] for option in item.options]
+        told = [item.item_id, item.question, options, item.correct_answer, item.explanation]
+        total.update(canonical(told).encode() + b"\n")
+    return total.hexdigest()
 
 
 def letter_items(

@@ -1,27 +1,32 @@
 """The evidence of a release: what anyone needs to compute its figures anew.
 
 Ids of items that are not released, and of those in private splits, are hashes under a salt that
-is made from the author's pool, questions and keys included: whoever has the pool makes it again.
+the author keeps, in a file that only its owner can read. It is drawn, and not made from the pool:
+whoever has all of a pool but a few private keys could try these out.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import os
+import re
+import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kina_build.errors import Refusal
-from kina_build.items.model import Item
+from kina_build.errors import InputError, Refusal, UsageError
 from kina_build.release import standalone
 from kina_build.release.admission import Decision
 from kina_build.release.options import Extent
 from kina_build.release.proof.instance import write_instance
-from kina_build.rows.jsonl import canonical, write_document, writing
+from kina_build.rows.jsonl import canonical, read_text, write_document, writing
+from kina_build.rows.outputs import open_part, sweep
 from kina_build.scoring.estimator import Estimator
 
 if TYPE_CHECKING:
@@ -30,7 +35,11 @@ if TYPE_CHECKING:
 
 FOLDER = "evidence"
 VERIFIER = "evidence/verify.py"
+FORMER: Mapping[int, str] = {2: "8afa42d98b69f7f8fcc62b2753344d922c21efd4c0e7538b7699e533c18c29f4"}
+"""sha256 of the stand-alone verifier as earlier versions of release.json had it beside them."""
 SALTED = "salted:"
+SALT = "kina.salt"
+"""File that the salt is kept in, in the folder that the release lies in."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +62,6 @@ class Audited:
 class Sources:
     """What a release's figures are derived from."""
 
-    salt: bytes = b""
     chosen: Chosen | None = None
     decisions: Sequence[Decision] | None = None
     audit: Sequence[Audited] | None = None
@@ -67,11 +75,83 @@ NOTHING = Sources()
 """Of a release that states no figures."""
 
 
+class Salt:
+    """The secret of an author's hidden ids: read where it lies, or drawn when the first of them is written.
+
+    Releases of one author in one folder share it, so that an item that stays hidden keeps its name
+    from version to version, and equal inputs give equal bytes.
+    """
+
+    def __init__(self, *places: Path):
+        self.places = places
+        """Files it may lie in; a new one is written to the first."""
+        self.used: Path | None = None
+        """The file it was read from; None: no id had to be hidden so far."""
+
+    @cached_property
+    def key(self) -> bytes:
+        """Return the secret.
+
+        Raises:
+            InputError: it cannot be read or written, or is no such file.
+        """
+        found = next((place for place in self.places if place.exists()), None)
+        if found is None:
+            found = self.places[0]
+            _draw_salt(found)
+        sweep(found)  # of a run that was killed between the salt's two names
+        text = read_text(found).strip()
+        if not re.fullmatch("[0-9a-f]{64}", text):
+            raise InputError(f"{found}: no salt of kina: 64 hex digits", hint="name another with --salt")
+        self.used = found
+        return bytes.fromhex(text)
+
+
+def place_salt(target: Path, named: Path | None = None, previous: Path | None = None) -> Salt:
+    """Find where the salt of a release lies or is put: never in the release itself.
+
+    Args:
+        target: the release folder.
+        named: the file that the author names.
+        previous: folder of the release before this one.
+
+    Raises:
+        UsageError: the file would be published.
+    """
+    folders = [folder.resolve() for folder in (target, previous) if folder]
+    salt = Salt(named) if named else Salt(*(folder.parent / SALT for folder in folders))
+    for place in salt.places:
+        if folders[0] in place.resolve().parents:
+            raise UsageError(f"{place}: the salt does not belong in the release folder")
+    return salt
+
+
+def _draw_salt(path: Path) -> None:
+    """Write a new salt, unless another process was faster."""
+    try:
+        handle, part = open_part(path)
+        with os.fdopen(handle, "w") as out:
+            out.write(f"{secrets.token_hex(32)}\n")
+            out.flush()
+            os.fsync(handle)
+            try:
+                os.link(part, path)
+            except FileExistsError:
+                pass
+            except OSError:  # a file system without hard links
+                part.rename(path)
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot write: {error.strerror or error}") from None
+
+
 @dataclass(frozen=True)
 class Naming:
     """Under which name an item stands in the evidence."""
 
-    salt: bytes
+    release: str
+    """Name of the release: the ids of another one are hashed to other names."""
+    salt: Salt
     split_of: Mapping[str, str]
     """Split of each released item."""
     private: frozenset[str]
@@ -81,7 +161,8 @@ class Naming:
         split = self.split_of.get(item_id)
         if split is not None and split not in self.private:
             return item_id
-        return SALTED + hmac.new(self.salt, item_id.encode(), hashlib.sha256).hexdigest()[:32]
+        told = canonical([self.release, item_id]).encode()
+        return SALTED + hmac.new(self.salt.key, told, hashlib.sha256).hexdigest()[:32]
 
     def judged(self, item_id: str, what: Any) -> list[Any]:
         """Return a judgement of an item as the evidence has it."""
@@ -118,16 +199,6 @@ def check_selection(name: str, document: Selection, read: Callable[[], Inputs]) 
     return Chosen(document, inputs)
 
 
-def make_salt(pool: Iterable[Item]) -> bytes:
-    """Make the salt of a pool: nobody makes it who lacks one of its questions or keys."""
-    total = hashlib.sha256(b"kina-build evidence")
-    for item in sorted(pool, key=lambda item: item.item_id):
-        options = [[option.key, option.answer] for option in item.options]
-        told = [item.item_id, item.question, options, item.correct_answer, item.explanation]
-        total.update(canonical(told).encode() + b"\n")
-    return total.digest()
-
-
 def write_evidence(folder: Path, sources: Sources, naming: Naming) -> None:
     """Write the evidence of a release into its folder, and the stand-alone verifier beside it.
 
@@ -148,6 +219,11 @@ def write_evidence(folder: Path, sources: Sources, naming: Naming) -> None:
 def verifier_source() -> bytes:
     """Return the stand-alone verifier as this version ships it."""
     return (files("kina_build.release") / "standalone.py").read_bytes()
+
+
+def is_verifier(content: bytes, version: int) -> bool:
+    """Tell whether a file is the stand-alone verifier that was shipped with a version of release.json."""
+    return hashlib.sha256(content).hexdigest() == FORMER.get(version, verifier_digest())
 
 
 def verifier_digest() -> str:

@@ -60,6 +60,15 @@ class _Rows:
         return {ids[at]: row for row, at in enumerate(self.at.tolist())}
 
 
+@dataclass(frozen=True)
+class _Columns:
+    """The anchors of the evidence; items that are anchors, too, are hidden in both places."""
+
+    names: list[str]
+    order: Whole
+    """Place of each in the support: of a hidden anchor nothing but its name shall tell where it stood."""
+
+
 def write_instance(folder: Path, chosen: Chosen, naming: Naming, extent: Extent | None) -> None:
     """Write what was asked, of which items, and their support, in whole numbers.
 
@@ -68,7 +77,9 @@ def write_instance(folder: Path, chosen: Chosen, naming: Naming, extent: Extent 
     """
     matrix = chosen.inputs.matrix
     rows = _gather_rows(chosen, naming, full=extent != "released")
-    indptr, indices, data = _sparse(chosen, rows, limit=LARGE_BYTES if extent is None else None)
+    columns = _gather_columns(chosen, naming)
+    limit = LARGE_BYTES if extent is None else None
+    indptr, indices, data = _sparse(chosen, rows, columns.order, limit=limit)
     place = rows.place(matrix.item_ids)
     strata = _labels(chosen.inputs.strata, [matrix.item_ids[at] for at in rows.at.tolist()])
     document = {
@@ -76,14 +87,14 @@ def write_instance(folder: Path, chosen: Chosen, naming: Naming, extent: Extent 
         "full": extent != "released",
         "scale": matrix.scale,
         "weight_unit": matrix.weight_unit,
-        "anchors": {"ids": list(matrix.anchor_ids), "weights": matrix.weights.tolist()},
+        "anchors": {"ids": columns.names, "weights": matrix.weights[columns.order].tolist()},
         "items": {
             "ids": rows.names,
             "split": [naming.split_of.get(matrix.item_ids[at]) for at in rows.at.tolist()],
             "stratum": strata,
             "domain": rows.domain,
         },
-        "domains": [_domain(one, chosen, place, naming) for one in chosen.document.domains],
+        "domains": [_domain(one, chosen, place, naming, columns.order) for one in chosen.document.domains],
         "selection": {"seal": chosen.document.seal, "inputs": dict(chosen.document.inputs)},
     }
     write_document(folder / standalone.INSTANCE, document)
@@ -109,6 +120,16 @@ def _gather_rows(chosen: Chosen, naming: Naming, *, full: bool) -> _Rows:
     return _Rows(places, [name for name, *_ in found], [domain for *_, domain in found])
 
 
+def _gather_columns(chosen: Chosen, naming: Naming) -> _Columns:
+    """Name the anchors; those that are items as the items are named, and then all in order of their names."""
+    ids = chosen.inputs.matrix.anchor_ids
+    items = frozenset(chosen.inputs.matrix.item_ids)
+    names = [naming.name(one) if one in items else one for one in ids]
+    order = range(len(ids)) if names == list(ids) else sorted(range(len(ids)), key=names.__getitem__)
+    places = np.array(order, dtype=np.int64)
+    return _Columns([names[at] for at in places], places)
+
+
 def _rivals_of_must(inputs: Inputs) -> frozenset[str]:
     from kina_build.selection.verifier.evidence import rivals_of
 
@@ -119,14 +140,14 @@ def _rivals_of_must(inputs: Inputs) -> frozenset[str]:
 
 
 def _sparse(
-    chosen: Chosen, rows: _Rows, *, limit: int | None
+    chosen: Chosen, rows: _Rows, order: Whole, *, limit: int | None
 ) -> tuple[Whole, NDArray[np.int32], NDArray[np.int32]]:
     """Cut the levels above 0 out of the support, item by item."""
     matrix = chosen.inputs.matrix
     levels, step = matrix.levels, max(1, SCORES // max(1, len(matrix.anchor_ids)))
     counts, columns, values, held = [], [], [], 0
     for start in range(0, len(rows.at), step):
-        part = np.asarray(levels[rows.at[start : start + step]])
+        part = np.asarray(levels[rows.at[start : start + step]])[:, order]
         at, column = np.nonzero(part)
         counts.append(np.bincount(at, minlength=len(part)))
         columns.append(column.astype(np.int32))
@@ -150,13 +171,14 @@ def _labels(labels: Mapping[str, str] | None, ids: Sequence[str]) -> list[str]:
 
 
 def _domain(
-    record: DomainSelection, chosen: Chosen, place: Mapping[str, int], naming: Naming
+    record: DomainSelection, chosen: Chosen, place: Mapping[str, int], naming: Naming, order: Whole
 ) -> dict[str, Any]:
     """Write what was asked of a domain, with thresholds that bound it."""
-    inputs, anchors = chosen.inputs, chosen.inputs.matrix.anchor_ids
+    inputs = chosen.inputs
+    anchors = [inputs.matrix.anchor_ids[at] for at in order]
     quotas = [quota for quota in inputs.quotas if quota.k is None or quota.domain == record.domain]
     cliques = [[place[one] for one in group if one in place] for group in record.cliques]
-    asked = _cover(chosen, record.item_ids)
+    asked = _cover(chosen, record.item_ids, order)
     if record.thresholds:
         own_levels = record.thresholds.get(record.domain, {})
         asked = [own_levels.get(name, 0) for name in anchors]
@@ -172,18 +194,18 @@ def _domain(
         "cliques": [sorted(group) for group in cliques if len(group) > 1],
         "thresholds": {
             "asked": asked,
-            "released": _cover(chosen, [one for one in record.item_ids if one in naming.split_of]),
+            "released": _cover(chosen, [one for one in record.item_ids if one in naming.split_of], order),
         },
     }
 
 
-def _cover(chosen: Chosen, ids: Sequence[str]) -> list[int]:
+def _cover(chosen: Chosen, ids: Sequence[str], order: Whole) -> list[int]:
     """Return the best level of each anchor over some items."""
     matrix = chosen.inputs.matrix
     best = np.zeros(len(matrix.anchor_ids), dtype=np.int64)
     for row in matrix.rows(ids):
         best = np.maximum(best, matrix.levels[row])
-    cover: list[int] = best.tolist()
+    cover: list[int] = best[order].tolist()
     return cover
 
 

@@ -13,7 +13,7 @@ from kina_build.items.model import Item
 from kina_build.items.workers import count_processes
 from kina_build.manifest import digest
 from kina_build.release.files.croissant import distribution_faults
-from kina_build.release.files.write import data_files, derive_figures, derived_files
+from kina_build.release.files.write import data_files, derive_figures, derived_files, digest_texts
 from kina_build.release.folder import files, read_release, sum_faults
 from kina_build.release.gates import Draft, find_faults
 from kina_build.release.plan import Past
@@ -25,14 +25,14 @@ from kina_build.release.proof.contents import (
     check_identity,
     check_rows,
 )
-from kina_build.release.proof.evidence import VERIFIER, verifier_digest, verifier_source
+from kina_build.release.proof.evidence import VERIFIER, is_verifier, verifier_digest
 from kina_build.release.proof.pool_error import check_estimator
-from kina_build.release.record import FORMAT
+from kina_build.release.record import FORMAT, PROVEN
 from kina_build.release.rows import Row, to_item
-from kina_build.release.splits import CHANGES, CROISSANT, ESTIMATOR, RECORD, SUMS, natural
-from kina_build.release.standalone import INSTANCE, JUDGED, SUPPORT, Unsound
+from kina_build.release.splits import CARD, CHANGES, CROISSANT, ESTIMATOR, RECORD, SUMS, natural
+from kina_build.release.standalone import INSTANCE, JUDGED, SUPPORT, Unsound, card_faults
 from kina_build.release.versions import content_hash
-from kina_build.rows.jsonl import canonical, read_json, read_records
+from kina_build.rows.jsonl import canonical, dump_document, read_json, read_records, read_text
 
 EVIDENCE = frozenset({INSTANCE, SUPPORT, JUDGED, VERIFIER})
 """Names that files of evidence may have."""
@@ -90,7 +90,7 @@ def verify_release(
         InputError: no manifest, or rows that cannot be read at all.
     """
     folder = Path(folder)
-    past = read_release(folder)
+    past = read_release(folder, strangers=True)
     subject = Subject(folder, past, _join(past, Path(answers)) if answers else None, rules)
     faults: list[Fault] = []
     for name, check in CHECKS.items():
@@ -109,7 +109,7 @@ def check_files(subject: Subject) -> Iterator[Fault]:
 def check_format(subject: Subject) -> Iterator[Fault]:
     """Check that the manifest is of a format that proves itself, and not damaged."""
     record = subject.past.record
-    if record.format != FORMAT:
+    if record.format not in PROVEN:
         made = f"made with {record.made_with}, format {record.format}"
         yield Fault("", f"{made}: its figures cannot be derived from it; export it anew")
     elif record.seal != record.seal_of():
@@ -121,13 +121,19 @@ def check_derived(subject: Subject) -> Iterator[Fault]:
     from jinja2 import TemplateError
 
     record, rows = subject.past.record, {s: kept for s, kept in subject.past.rows.items() if kept}
-    if record.format != FORMAT:
+    if record.format not in PROVEN:
         return
     try:
         expected = derived_files(record, rows, subject.folder)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, TemplateError) as error:
         yield Fault("", f"{RECORD}: what it states is of another shape, no card follows from it ({error!r})")
         return
+    if record.derived != (digest_texts(expected) if record.format == FORMAT else {}):
+        yield Fault("", f"{RECORD}: the digests of card, Croissant or harness files are others")
+    expected[RECORD] = dump_document(record)
+    if record.format != FORMAT:  # the wording of that version is not ours any more; its figures are
+        del expected[CARD]
+        yield from _check_card(subject)
     for name, text in expected.items():
         if _bytes(subject.folder / name) != text.encode():
             yield Fault("", f"{name}: not what follows from the manifest and the rows ({record.made_with})")
@@ -136,7 +142,16 @@ def check_derived(subject: Subject) -> Iterator[Fault]:
     wanted |= {ESTIMATOR} if record.pool_error else set()
     for name in sorted(set(record.files) ^ wanted):
         yield Fault("", f"{name}: no file of such a release, or not in the manifest")
-    yield from _foreign(subject, {*expected, *record.files, SUMS})
+    yield from _foreign(subject, {*expected, *record.files, CARD, SUMS})
+
+
+def _check_card(subject: Subject) -> Iterator[Fault]:
+    """Check every number of a card that another version worded, as the stand-alone verifier does."""
+    record = subject.past.record
+    rows = {s: [row.model_dump(mode="json") for row in kept] for s, kept in subject.past.rows.items()}
+    card = read_text(subject.folder / CARD)
+    found = card_faults(card, record.figures, record.model_dump(mode="json"), rows)
+    yield from (Fault("", fault) for fault in found)
 
 
 def _foreign(subject: Subject, named: set[str]) -> Iterator[Fault]:
@@ -148,7 +163,8 @@ def _foreign(subject: Subject, named: set[str]) -> Iterator[Fault]:
             yield Fault("", f"{name}: is no part of a release")
         elif name in stated and digest(file).sha256 != stated[name]:
             yield Fault("", f"{name}: is not the file that the manifest names")
-    if VERIFIER in stated and _bytes(subject.folder / VERIFIER) != verifier_source():
+    shipped = _bytes(subject.folder / VERIFIER) or b""
+    if VERIFIER in stated and not is_verifier(shipped, subject.past.record.format):
         yield Fault("", f"{VERIFIER}: is not the verifier of this version; `kina verify` did not use it")
 
 
@@ -162,7 +178,7 @@ def check_figures(subject: Subject) -> Iterator[Fault]:
     except Unsound as error:
         yield Fault("", str(error))
         return
-    if record.format == FORMAT and not _is_same(found, record.figures):
+    if record.format in PROVEN and not _is_same(found, record.figures):
         yield Fault(
             "", f"the figures that the evidence shows are {found}, the manifest says {record.figures}"
         )
