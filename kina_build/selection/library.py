@@ -107,6 +107,7 @@ def select(
     improve: bool = False,
     allow_shortfall: bool = False,
     seed: int = 0,
+    folds: int | None = None,
     rules: SelectionRules = SelectionRules(),
     **constraints: Any,
 ) -> Selection:
@@ -118,6 +119,7 @@ def select(
         improve: search on from the greedy set.
         allow_shortfall: take the fullest set where quotas cannot be met.
         seed: of the search.
+        folds: items that count for an anchor; None: 1 until the anchors are full, then what it takes.
         rules: settings.
         constraints: fields of Constraints, as `budget=...` or `must=["q1"]`.
 
@@ -127,7 +129,8 @@ def select(
         UsageError: options that contradict each other.
     """
     inputs = gather(support, Constraints(**constraints))
-    return by_domain.select(inputs, k, rules, allow_shortfall=allow_shortfall, improve=improve, seed=seed)
+    how: dict[str, Any] = {"allow_shortfall": allow_shortfall, "improve": improve, "seed": seed}
+    return by_domain.select(inputs, k, rules, folds=folds, **how)
 
 
 def top_up(
