@@ -55,6 +55,10 @@ def coverage_plot(artefacts: Artefacts) -> BarPlot | None:
         )
     weights = dict(zip(matrix.anchor_ids, matrix.weights / matrix.weight_unit, strict=True))
     best = {a: covered[a] / float(weights[a]) for a in covered if a in weights and weights[a] > 0}
+    if any(domain.folds > 1 for domain in selection.domains):
+        return bars(
+            "Coverage of anchors", "support of the items that count, summed", _ascending(best), digits=3
+        )
     return bars("Coverage of anchors", "best support, 0 to 1", _ascending(best), top=1.0, digits=3)
 
 

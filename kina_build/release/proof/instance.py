@@ -156,7 +156,7 @@ def _domain(
     inputs, anchors = chosen.inputs, chosen.inputs.matrix.anchor_ids
     quotas = [quota for quota in inputs.quotas if quota.k is None or quota.domain == record.domain]
     cliques = [[place[one] for one in group if one in place] for group in record.cliques]
-    asked = _cover(chosen, record.item_ids)
+    asked = _cover(chosen, record.item_ids, record.folds)
     if record.thresholds:
         own_levels = record.thresholds.get(record.domain, {})
         asked = [own_levels.get(name, 0) for name in anchors]
@@ -172,18 +172,21 @@ def _domain(
         "cliques": [sorted(group) for group in cliques if len(group) > 1],
         "thresholds": {
             "asked": asked,
-            "released": _cover(chosen, [one for one in record.item_ids if one in naming.split_of]),
+            "released": _cover(
+                chosen, [one for one in record.item_ids if one in naming.split_of], record.folds
+            ),
         },
-    }
+    } | ({"folds": record.folds} if record.folds > 1 else {})
 
 
-def _cover(chosen: Chosen, ids: Sequence[str]) -> list[int]:
-    """Return the best level of each anchor over some items."""
+def _cover(chosen: Chosen, ids: Sequence[str], folds: int) -> list[int]:
+    """Return the level of each anchor that an item must exceed to count: the best, or the r-th best."""
     matrix = chosen.inputs.matrix
-    best = np.zeros(len(matrix.anchor_ids), dtype=np.int64)
+    best = np.zeros((folds, len(matrix.anchor_ids)), dtype=np.int64)
     for row in matrix.rows(ids):
-        best = np.maximum(best, matrix.levels[row])
-    cover: list[int] = best.tolist()
+        best[0] = np.maximum(best[0], matrix.levels[row])
+        best.sort(axis=0)
+    cover: list[int] = best[0].tolist()
     return cover
 
 
@@ -197,7 +200,8 @@ def lower_bound(domain: Domain, starts: Sequence[Sequence[int]]) -> list[int]:
     size, held = len(domain.released), domain.counts(domain.released)
     best = min((list(one) for one in starts), key=lambda one: domain.bound(size, one, held))
     least = domain.bound(size, best, held)
-    goal, here, step = domain.instance.value(domain.released), list(map(float, best)), 1.0
+    goal = domain.instance.value(domain.released, domain.folds)
+    here, step = list(map(float, best)), 1.0
     for _ in range(min(STEPS, WORK // max(1, len(domain.instance.level)))):
         tried = _walk(domain, here, least, goal, step)
         value = domain.bound(size, tried, held)
@@ -218,7 +222,7 @@ def _walk(domain: Domain, here: Sequence[float], least: int, goal: int, step: fl
     prices = instance.prices(domain.rows, at)
     chosen = domain.dearest(len(domain.released), prices, domain.counts(domain.released))
     above = Counter(u for row in chosen for u, level in instance.pairs(row) if level > at[u])
-    slope = [weight * (1 - above[u]) for u, weight in enumerate(instance.weights)]
+    slope = [weight * (domain.folds - above[u]) for u, weight in enumerate(instance.weights)]
     length = sum(one * one for one in slope)
     if not length:
         return at
