@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,11 @@ from numpy.typing import NDArray
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.labels import code_items
 from kina_build.selection.records import Selection
-from kina_build.support.matrix import SupportMatrix
+from kina_build.support.matrix import SPREAD, SupportMatrix
 
 Indices = NDArray[np.int64]
 
+REDUNDANCY = "redundancy"
 LOW, HIGH = 5, 95
 """Percentiles of the random sets between which a selection is as good as random."""
 DECIMALS = 6
@@ -64,15 +66,12 @@ def draw_beside(selection: Selection, inputs: Inputs, *, draws: int, seed: int) 
         seed: of the draws.
     """
     rng, matrix = np.random.default_rng(seed), inputs.matrix
-    parts = _parts(selection, inputs)
+    parts, strata = _parts(selection, inputs), inputs.strata
+    codes = None if strata is None else code_items(strata, matrix.item_ids)[1]
     own = [part.rows[np.isin(part.rows, matrix.rows(selection.item_ids))] for part in parts]
-    sets = [[_draw(part, rng) for part in parts] for _ in range(draws)]
-    found = [_beside("coverage", lambda drawn: _coverage(matrix, drawn), own, sets)]
-    if inputs.strata is not None:
-        _, codes = code_items(inputs.strata, matrix.item_ids)
-        found.append(_beside("strata reached", lambda drawn: _reached(codes, drawn), own, sets))
-    found.append(_beside("redundancy", lambda drawn: _redundancy(matrix, drawn), own, sets, less=True))
-    return found
+    values = _measure(matrix, codes, own)
+    sets = [_measure(matrix, codes, [_draw(part, rng) for part in parts]) for _ in range(draws)]
+    return [_beside(name, value, [one[name] for one in sets]) for name, value in values.items()]
 
 
 def _parts(selection: Selection, inputs: Inputs) -> list[_Part]:
@@ -111,38 +110,33 @@ def _draw(part: _Part, rng: np.random.Generator) -> Indices:
     return drawn
 
 
-def _beside(
-    measure: str,
-    of: Callable[[Sequence[Indices]], float],
-    own: Sequence[Indices],
-    sets: Sequence[Sequence[Indices]],
-    *,
-    less: bool = False,
-) -> Beside:
-    value, drawn = of(own), [of(one) for one in sets]
+def _beside(measure: str, value: float, drawn: Sequence[float]) -> Beside:
     low, high = np.percentile(drawn, [LOW, HIGH]).tolist()
-    below, above = ("better", "worse") if less else ("worse", "better")
+    below, above = ("better", "worse") if measure == REDUNDANCY else ("worse", "better")
     verdict = below if value < low else above if value > high else "within"
     return Beside(measure, value, math.fsum(drawn) / len(drawn), low, high, len(drawn), verdict)
 
 
-def _coverage(matrix: SupportMatrix, drawn: Sequence[Indices]) -> float:
-    best = [matrix.levels[rows].max(axis=0).astype(np.int64) for rows in drawn if len(rows)]
-    return sum(int(one @ matrix.weights) for one in best) / matrix.unit
+def _measure(matrix: SupportMatrix, codes: Indices | None, drawn: Sequence[Indices]) -> dict[str, float]:
+    """Return the measures of a set, given domain by domain: its levels are read once."""
+    parts = [matrix.levels[rows] for rows in drawn if len(rows)]
+    covered = sum(int(part.max(axis=0).astype(np.int64) @ matrix.weights) for part in parts)
+    found = {"coverage": covered / matrix.unit}
+    if codes is not None:
+        found["strata reached"] = float(len(np.unique(codes[np.concatenate(drawn)])))
+    return found | {REDUNDANCY: _redundancy(parts)}
 
 
-def _reached(codes: Indices, drawn: Sequence[Indices]) -> float:
-    return float(len(np.unique(codes[np.concatenate(drawn)])))
-
-
-def _redundancy(matrix: SupportMatrix, drawn: Sequence[Indices]) -> float:
+def _redundancy(parts: Sequence[NDArray[Any]]) -> float:
     """Return the mean cosine of the support of two items: from the length of the sum of unit rows."""
-    levels = matrix.levels[np.sort(np.concatenate(drawn))].astype(np.float64)
-    lengths = np.sqrt((levels**2).sum(axis=1, keepdims=True))
-    unit = np.divide(levels, lengths, out=np.zeros_like(levels), where=lengths > 0)
-    count, total = len(levels), unit.sum(axis=0)
+    total, count, lone = np.zeros(1), 0, 0
+    for part in parts:
+        levels = part.astype(np.float64)
+        lengths = np.sqrt((levels**2).sum(axis=1, keepdims=True))
+        unit = np.divide(levels, lengths, out=np.zeros_like(levels), where=lengths > 0)
+        total, count, lone = total + unit.sum(axis=0), count + len(part), lone + int((lengths > 0).sum())
     pairs = count * (count - 1)
-    return round(float(total @ total - (lengths > 0).sum()) / pairs, DECIMALS) if pairs else 0.0
+    return round((float(total @ total) - lone) / pairs, DECIMALS) if pairs else 0.0
 
 
 @dataclass(frozen=True)
@@ -150,7 +144,7 @@ class Survey:
     """Which anchors and items no longer tell sets apart."""
 
     full: tuple[str, ...]
-    """Anchors that no eligible item supports more than the set does."""
+    """Anchors of experts that no eligible item supports more than the set does."""
     bare: tuple[str, ...]
     """Anchors with weight that no eligible item supports."""
     silent: tuple[str, ...]
@@ -168,7 +162,7 @@ def survey(matrix: SupportMatrix, item_ids: Iterable[str], exclude: Iterable[str
         exclude: items that could not be taken.
     """
     chosen = matrix.rows(item_ids)
-    weighty = matrix.weights > 0
+    weighty = (matrix.weights > 0) & ~np.array([a.startswith(SPREAD) for a in matrix.anchor_ids])
     open_items = np.ones(len(matrix.item_ids), dtype=bool)
     open_items[matrix.rows(exclude)] = False
     open_items[chosen] = True

@@ -139,6 +139,7 @@ def top_up(
     decisions: Decisions,
     *,
     accepted_only: bool = False,
+    folds: int | None = None,
     rules: SelectionRules = SelectionRules(),
     **constraints: Any,
 ) -> Selection:
@@ -149,6 +150,7 @@ def top_up(
         support: the scores it was made from.
         decisions: the reviewers' decisions.
         accepted_only: refill with accepted items, not with undecided ones.
+        folds: as to `select`.
         rules: settings.
         constraints: fields of Constraints, as to `select`.
 
@@ -169,7 +171,8 @@ def top_up(
         eligible = frozenset(i for i in inputs.matrix.item_ids if decided.get(i, "accept") == "accept")
     kept = frozenset(document.item_ids) & eligible
     size = sum(part.k for part in document.domains)
-    return by_domain.select(replace(inputs, accepted=eligible, must=inputs.must | kept), size, rules)
+    asked_again = replace(inputs, accepted=eligible, must=inputs.must | kept)
+    return by_domain.select(asked_again, size, rules, folds=folds)
 
 
 def certify(

@@ -302,7 +302,11 @@ class Selection(Record):
 
     def __str__(self) -> str:
         """Say how many items there are, what they cover, and how good that is."""
-        return f"objective {self.objective:.6g} with {len(self.item_ids)} items\n{self.certificate}"
+        told = f"objective {self.objective:.6g} with {len(self.item_ids)} items"
+        if self.coverage is not None:
+            folds = " and ".join(map(str, sorted({part.folds for part in self.domains})))
+            told += f", where {folds} items count for an anchor (F alone: {self.coverage.objective:.6g})"
+        return f"{told}\n{self.certificate}"
 
     def write(self, path: Path) -> None:
         """Write selection.json."""

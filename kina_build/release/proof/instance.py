@@ -21,6 +21,7 @@ from kina_build.release.options import Extent
 from kina_build.release.rows import Row
 from kina_build.release.standalone import Domain
 from kina_build.rows.jsonl import write_document, writing
+from kina_build.support.matrix import SPREAD
 
 if TYPE_CHECKING:
     from kina_build.release.proof.evidence import Chosen, Naming
@@ -76,7 +77,10 @@ def write_instance(folder: Path, chosen: Chosen, naming: Naming, extent: Extent 
         "full": extent != "released",
         "scale": matrix.scale,
         "weight_unit": matrix.weight_unit,
-        "anchors": {"ids": list(matrix.anchor_ids), "weights": matrix.weights.tolist()},
+        "anchors": {
+            "ids": [_anchor(name, naming) for name in matrix.anchor_ids],
+            "weights": matrix.weights.tolist(),
+        },
         "items": {
             "ids": rows.names,
             "split": [naming.split_of.get(matrix.item_ids[at]) for at in rows.at.tolist()],
@@ -143,6 +147,12 @@ def _sparse(
         np.concatenate([[], *columns]).astype(np.int32),
         np.concatenate([[], *values]).astype(np.int32),
     )
+
+
+def _anchor(anchor_id: str, naming: Naming) -> str:
+    """Return the id of an anchor; one that is an item of the pool goes by the item's name here."""
+    spread = anchor_id.startswith(SPREAD)
+    return SPREAD + naming.name(anchor_id.removeprefix(SPREAD)) if spread else anchor_id
 
 
 def _labels(labels: Mapping[str, str] | None, ids: Sequence[str]) -> list[str]:
