@@ -309,6 +309,8 @@ class SupportRules(Section):
     """tau_dup: duplicate risk from which an item does not join a bank that holds its like."""
     neighbours: int = Field(default=20, ge=1)
     """k: nearest bank items that an item is compared with."""
+    spread_near: int = Field(20, ge=1)
+    """Items, itself among them, that show an item where --spread makes it an anchor (ours)."""
     duplicate_discount: float = Field(default=0.5, ge=0)
     """lambda_dup: support = max(0, shared support - lambda_dup * duplicate risk)."""
     shortlist_alignment: float = Field(default=0.6, ge=0, le=1)

@@ -199,6 +199,8 @@ class InstanceDomain(Shape):
     cliques: list[list[int]]
     """Rows of items of which one at most may be taken."""
     thresholds: InstanceThresholds
+    folds: int = 1
+    """Items that count for an anchor; left out where it is 1."""
 
 
 class InstanceSelection(Shape):

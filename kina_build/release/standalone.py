@@ -144,17 +144,14 @@ class Instance:
         start, stop = self.starts[row], self.starts[row + 1]
         return zip(self.anchor[start:stop], self.level[start:stop], strict=True)
 
-    def value(self, rows: Iterable[int]) -> int:
-        """Return F of some items."""
-        return sum(best * weight for best, weight in zip(self.cover(rows), self.weights, strict=True))
-
-    def cover(self, rows: Iterable[int]) -> list[int]:
-        """Return the best level of each anchor over some items."""
-        best = [0] * len(self.weights)
+    def value(self, rows: Iterable[int], folds: int = 1) -> int:
+        """Return the objective of some items: each anchor counts through its best items, so many of them."""
+        held: list[list[int]] = [[] for _ in self.weights]
         for row in rows:
             for anchor, level in self.pairs(row):
-                best[anchor] = max(best[anchor], level)
-        return best
+                held[anchor].append(level)
+        tops = (sum(sorted(levels)[-folds:]) for levels in held)
+        return sum(top * weight for top, weight in zip(tops, self.weights, strict=True))
 
     def prices(self, rows: Iterable[int], thresholds: Sequence[int]) -> dict[int, int]:
         """Return what each item weighs above thresholds."""
@@ -175,6 +172,7 @@ class Domain:
     def __init__(self, instance: Instance, told: Mapping[str, Any]):
         self.instance, self.name, self.asked = instance, str(told["name"]), whole(told["k"])
         self.short = told["short"] is True
+        self.folds = whole(told.get("folds", 1), 1)
         self.rows = [row for row, name in enumerate(instance.domain) if name == self.name]
         self.released = [row for row in self.rows if instance.split[row] is not None]
         self.quotas: dict[str, tuple[int, int | None]] = {
@@ -217,10 +215,11 @@ class Domain:
         return found
 
     def bound(self, size: int, thresholds: Sequence[int], held: Mapping[str, int] | None) -> int:
-        """Bound F of every set of a size from above."""
+        """Bound the objective of every set of a size from above."""
         prices = self.instance.prices(self.rows, thresholds)
         total = sum(prices[row] for row in self.dearest(size, prices, held))
-        return total + sum(t * weight for t, weight in zip(thresholds, self.instance.weights, strict=True))
+        weights = self.instance.weights
+        return total + self.folds * sum(t * weight for t, weight in zip(thresholds, weights, strict=True))
 
     def dearest(self, size: int, prices: Mapping[int, int], held: Mapping[str, int] | None) -> list[int]:
         """Choose the items of the largest price sum that sizes, quotas and cliques allow.
@@ -253,9 +252,10 @@ class Domain:
     def figures(self) -> dict[str, Any]:
         """Return the figures of this domain."""
         held = self.counts(self.released)
-        value = self.instance.value(self.released)
+        value = self.instance.value(self.released, self.folds)
         found: dict[str, Any] = {"domain": self.name, "asked": self.asked, "released": len(self.released)}
         found |= {"value": value, "bound_asked": None, "bound_released": None}
+        found |= {"folds": self.folds} if self.folds > 1 else {}
         if self.instance.full:
             found["bound_asked"] = self.bound(self.asked, self.thresholds["asked"], None)
             found["bound_released"] = self.bound(len(self.released), self.thresholds["released"], held)
@@ -292,8 +292,11 @@ def choose_figures(instance: Instance) -> dict[str, Any]:
     splits = {}
     for split in [name for name in SPLITS if name in instance.split]:
         parts = [[row for row in one.released if instance.split[row] == split] for one in instance.domains]
-        splits[split] = {"items": sum(map(len, parts)), "value": sum(map(instance.value, parts))}
-    return {
+        values = [instance.value(rows, one.folds) for one, rows in zip(instance.domains, parts, strict=True)]
+        splits[split] = {"items": sum(map(len, parts)), "value": sum(values)}
+    folded = any(one.folds > 1 for one in instance.domains)
+    plain = {"coverage": sum(instance.value(one.released) for one in instance.domains)} if folded else {}
+    return plain | {
         "unit": instance.unit,
         "eligible": len(instance.names) if instance.full else None,
         "asked": total("asked"),
@@ -455,7 +458,12 @@ def quota_lines(found: Mapping[str, Any]) -> list[str]:
     """Write which quotas are short, by name, and how many are met."""
     short = [row for row in found["quotas"] if row["short"]]
     met = len(found["quotas"]) - len(short)
-    lines = [f"- quotas met: {met} of {len(found['quotas'])}"] if found["quotas"] else []
+    lines = []
+    folds = sorted({one.get("folds", 1) for one in found["domains"]})
+    if folds[-1:] > [1]:
+        told = f"- objective: each anchor counts through its {' or '.join(map(str, folds))} best questions"
+        lines.append(f"{told}; through the best alone it is {amount(found['coverage'], found['unit'])}")
+    lines += [f"- quotas met: {met} of {len(found['quotas'])}"] if found["quotas"] else []
     for row in short:
         name = " / ".join(filter(None, (row["domain"], row["stratum"])))
         lines.append(f"- short: {plain(name)}: {row['released']} of {row['lower']}")

@@ -10,6 +10,7 @@ import numpy as np
 
 from kina_build.report.artefacts import Artefacts
 from kina_build.report.plots import Bar, BarPlot, Dot, DotPlot, LinePlot, Tile, tile
+from kina_build.support.matrix import SPREAD
 
 UNFILED = "(not filed)"
 
@@ -61,6 +62,8 @@ def coverage(artefacts: Artefacts) -> BarPlot | None:
     best = levels.argmax(axis=0)  # of equal ones the first pick
     found = []
     for column, (anchor, row) in enumerate(zip(matrix.anchor_ids, best.tolist(), strict=True)):
+        if anchor.startswith(SPREAD):
+            continue  # an item of the pool, which no expert named
         label = f"{anchor}: {said[anchor]}" if anchor in said else anchor
         level = int(levels[row, column])
         found.append(Bar(label, level / matrix.scale, note=matrix.item_ids[rows[row]] if level else ""))

@@ -16,6 +16,7 @@ from kina_build.release.standalone import selection_lines
 from kina_build.report.artefacts import Artefacts
 from kina_build.report.plots import BarPlot, LinePlot, Span, SpanPlot, bars, span_axis
 from kina_build.selection.figures import Figures, figures_of
+from kina_build.support.matrix import SPREAD
 
 UNNAMED = "(none given)"
 SEVERITIES = ("error", "warning", "info")
@@ -54,7 +55,12 @@ def coverage_plot(artefacts: Artefacts) -> BarPlot | None:
             "Coverage of anchors, weighted", "weight times best support", _ascending(covered), digits=4
         )
     weights = dict(zip(matrix.anchor_ids, matrix.weights / matrix.weight_unit, strict=True))
-    best = {a: covered[a] / float(weights[a]) for a in covered if a in weights and weights[a] > 0}
+    covered = Counter({a: value for a, value in covered.items() if not a.startswith(SPREAD)})
+    best = {a: covered[a] / float(weights[a]) for a in covered if weights.get(a, 0) > 0}
+    if any(domain.folds > 1 for domain in selection.domains):
+        return bars(
+            "Coverage of anchors", "support of the items that count, summed", _ascending(best), digits=3
+        )
     return bars("Coverage of anchors", "best support, 0 to 1", _ascending(best), top=1.0, digits=3)
 
 

@@ -12,21 +12,22 @@ from kina_build.config import EngineRules, SelectionRules
 from kina_build.engine import open_engine
 from kina_build.progress import NOBODY, Teller
 from kina_build.rows.jsonl import write_document
+from kina_build.selection.beside import draw_beside, survey
 from kina_build.selection.compare import draw_random, find_gaps
-from kina_build.selection.domains import find_optimum, select
+from kina_build.selection.domains import Settled, find_optimum, settle
 from kina_build.selection.figures import share
 from kina_build.selection.files import PROPORTIONAL, Files, describe_files
 from kina_build.selection.inputs import Inputs, read_decisions, unscored
 from kina_build.selection.options import CertifyOptions, SearchOptions
 from kina_build.selection.posing import largest_domain
 from kina_build.selection.reading import restate
-from kina_build.selection.records import Selection
+from kina_build.selection.records import Selection, maximised
 from kina_build.selection.verifier.verify import Expected, Verification, verify
 
 SHOWN = 10
 """Names told of before the rest is only counted."""
 
-FIGURES = {"objective", "steps", "slack", "scale", "weight_unit", "weight_step", "certificate"}
+FIGURES = {"objective", "steps", "slack", "scale", "weight_unit", "weight_step", "certificate", "coverage"}
 """Fields of a selection.json that its printed figures come from."""
 
 ELIGIBLE = {"accepted": "accepted items only", "not refused": "all items that reviewers did not refuse"}
@@ -84,18 +85,19 @@ def select_files(
     _tell(inputs, files, tell)
     place = Path() if options.output is None else options.output.parent
     with open_engine(_stay_local(inputs, engine, tell)) as opened, tell.progress("selecting domains") as bar:
-        selection = select(
+        settled = settle(
             inputs,
             k,
             rules,
             allow_shortfall=options.allow_shortfall,
             improve=options.improve,
             seed=options.seed,
+            folds=options.folds,
             engine=opened,
             on_progress=bar,
             read=files.named(place),
         )
-    return Chosen(selection, describe_selection(selection, inputs, rules.random_draws, options.seed))
+    return Chosen(settled.selection, describe_selection(settled, inputs, rules.random_draws, options.seed))
 
 
 @dataclass(frozen=True)
@@ -132,10 +134,12 @@ def certify_files(
     held = sum(part.k for part in document.domains)
     inputs = files.read(document.conflict_mode, engine, held if options.k is None else options.k)
     document = restate(document, inputs.matrix)
-    found = verify(document, inputs, Expected(options.k, options.conflict_mode))
+    found = verify(document, inputs, Expected(options.k, options.conflict_mode, options.folds))
     report: dict[str, Any] = {"verified": found.holds, "faults": list(found.faults)}
     report |= {"checked": list(found.checked), "items": len(document.item_ids)}
     report |= document.model_dump(mode="json", include=FIGURES)
+    if document.coverage is not None:
+        report["maximised"] = sorted({maximised(part.folds) for part in document.domains})
     report["files"] = describe_files(files, inputs.digests, named=options.support is None)
     report["as_stated"] = _as_stated(document, options)
     if options.exact and found.holds:
@@ -143,19 +147,19 @@ def certify_files(
     return Checked(found, report)
 
 
-def describe_selection(selection: Selection, inputs: Inputs, draws: int, seed: int) -> dict[str, Any]:
+def describe_selection(settled: Settled, inputs: Inputs, draws: int, seed: int) -> dict[str, Any]:
     """Return what is told of a selection: figures, random sets beside it, what it leaves uncovered."""
+    selection = settled.selection
     keys = {"item_ids", "gains", "zero_gain_picks"} | FIGURES
     report = selection.model_dump(mode="json", include=keys)
-    shown = {"domain", "k", "method", "objective", "shortfall", "strata"}
+    shown = {"domain", "k", "method", "objective", "shortfall", "strata", "folds", "maximised"}
     parts = [part.model_dump(mode="json", include=shown) for part in selection.domains]
     for part, record in zip(parts, selection.domains, strict=True):
         part["selected"] = len(record.item_ids)
     labels = [label for label in (inputs.strata, inputs.domains) if label is not None]
     sets = _by_domain(selection, inputs)
-    random = draw_random(
-        inputs.matrix, sets, labels, inputs.closed, selection.objective, draws=draws, seed=seed
-    )
+    covered = selection.objective if selection.coverage is None else selection.coverage.objective
+    random = draw_random(inputs.matrix, sets, labels, inputs.closed, covered, draws=draws, seed=seed)
     gaps = find_gaps(inputs.matrix, selection.item_ids, inputs.closed)
     short = {
         f"{row.domain}/{row.stratum}".removeprefix("/"): row.shortfall
@@ -169,7 +173,10 @@ def describe_selection(selection: Selection, inputs: Inputs, draws: int, seed: i
         "shortfall": short,
         "shown": all(part.proof is not None for part in selection.domains if part.shortfall or short),
         "domains": parts,
+        "carried": settled.carried,
         "random": asdict(random),
+        "beside": [asdict(one) for one in draw_beside(selection, inputs, draws=draws, seed=seed)],
+        "survey": asdict(survey(inputs.matrix, selection.item_ids, inputs.closed)),
         "uncovered": [asdict(gap) for gap in gaps],
     }
 
@@ -234,6 +241,9 @@ def _as_stated(document: Selection, options: CertifyOptions) -> dict[str, Any]:
     total = sum(part.k for part in document.domains)
     rows: dict[str, tuple[Any, bool]] = {"k": (total, options.k is not None)}
     rows["conflict_mode"] = (document.conflict_mode, options.conflict_mode is not None)
+    if document.coverage is not None or options.folds is not None:
+        folds = sorted({part.folds for part in document.domains})
+        rows["folds"] = (" and ".join(map(str, folds)), options.folds is not None)
     rule = any(file.role == "quota" and file.name == str(PROPORTIONAL) for file in document.files)
     word = "proportional" if rule else "as in the quota file"
     rows["quota"] = (word if "quota" in document.inputs else "none", options.quota is not None)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.selection.labels import code_items
-from kina_build.support.matrix import SupportMatrix
+from kina_build.support.matrix import SPREAD, SupportMatrix
 
 Indices = NDArray[np.int64]
 
@@ -107,7 +107,7 @@ class Gap:
 
 
 def find_gaps(matrix: SupportMatrix, item_ids: Iterable[str], exclude: Iterable[str] = ()) -> list[Gap]:
-    """List anchors by what the set leaves of them, largest first.
+    """List the experts' anchors by what the set leaves of them, largest first.
 
     Args:
         matrix: the support.
@@ -119,9 +119,9 @@ def find_gaps(matrix: SupportMatrix, item_ids: Iterable[str], exclude: Iterable[
     outside[chosen + matrix.rows(exclude)] = False
     cover = matrix.levels[chosen].max(axis=0) if chosen else np.zeros(len(matrix.anchor_ids), dtype=np.int64)
     left = (matrix.scale - cover.astype(np.int64)) * matrix.weights
-    order = np.array(
-        [column for column in np.argsort(-left, kind="stable") if left[column] > 0], dtype=np.int64
-    )
+    experts = np.array([not anchor_id.startswith(SPREAD) for anchor_id in matrix.anchor_ids])
+    order = np.argsort(-left, kind="stable")
+    order = order[(left > 0)[order] & experts[order]]
     closers = _closers(matrix, outside, order, cover[order].astype(np.int64))
     return [
         Gap(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,26 @@ from kina_build.selection.solver.shortage import Infeasible
 from kina_build.support.matrix import SupportMatrix
 
 
+@dataclass(frozen=True)
+class Settled:
+    """A selection, and how far its anchors carry."""
+
+    selection: Selection
+    carried: int
+    """Items that gain something of the paper's objective, over all domains."""
+
+
 def select(
+    inputs: Inputs,
+    size: int | None = None,
+    rules: SelectionRules = SelectionRules(),
+    **how: Any,
+) -> Selection:
+    """Select the items as `settle` does, with its options, and return the selection alone."""
+    return settle(inputs, size, rules, **how).selection
+
+
+def settle(
     inputs: Inputs,
     size: int | None = None,
     rules: SelectionRules = SelectionRules(),
@@ -33,10 +53,11 @@ def select(
     allow_shortfall: bool = False,
     improve: bool = False,
     seed: int = 0,
+    folds: int | None = None,
     engine: Engine | None = None,
     on_progress: Progress = silent,
     read: Read = NOTHING_READ,
-) -> Selection:
+) -> Settled:
     """Select the items of all domains that the quotas name, or of the whole support.
 
     Args:
@@ -46,6 +67,7 @@ def select(
         allow_shortfall: take the fullest set that can be had where the constraints cannot be met.
         improve: search on from the greedy set.
         seed: of the search.
+        folds: items that count for an anchor; None: 1 until the anchors are full, then what it takes.
         engine: where levels on disk are read; None: in this process.
         on_progress: told of each finished domain.
         read: the files that the inputs come from.
@@ -57,7 +79,8 @@ def select(
     """
     check_names(inputs)
     rules = _rules_for_all(inputs.matrix, rules)
-    work = functools.partial(choose, rules=rules, allow_shortfall=allow_shortfall, improve=improve, seed=seed)
+    how: dict[str, Any] = {"allow_shortfall": allow_shortfall, "improve": improve, "seed": seed}
+    work = functools.partial(choose, rules=rules, folds=folds, **how)
     # one domain after the other where levels are on disk: each is read by all workers
     side_by_side = EngineRules(workers=1 if inputs.matrix.on_disk else 0)
     choices: dict[str, Choice] = {}
@@ -66,8 +89,9 @@ def select(
         for name, choice in zip(problems, chosen, strict=True):
             choices[name] = choice
             on_progress(len(choices), len(problems))
-    settled = [describe_choice(choice) for choice in choices.values()]
-    return compose(settled, inputs.matrix, inputs.conflict_mode, inputs.digests, read)
+        settled = [describe_choice(choice) for choice in choices.values()]
+    selection = compose(settled, inputs.matrix, inputs.conflict_mode, inputs.digests, read)
+    return Settled(selection, sum(choice.carried for choice in choices.values()))
 
 
 def _rules_for_all(matrix: SupportMatrix, rules: SelectionRules) -> SelectionRules:
@@ -138,6 +162,7 @@ def _solve(problem: Problem, record: DomainSelection, rules: SelectionRules) -> 
     missing = [short.get(problem.places(h), 0) for h in range(len(problem.strata))]
     sizes = problem.sizes - np.array([record.lacking.get(name, 0) for name in problem.domains], np.int64)
     problem = problem.relaxed(sizes, problem.lower - np.array(missing, dtype=np.int64))
+    problem = problem.folded(record.folds)
     known = tuple(problem.matrix.rows(record.item_ids))
     upper = tighten(problem, known, bound_online(problem, known), rules)
     better = improve_set(problem, order_picks(problem, known), upper, rules)

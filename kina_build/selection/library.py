@@ -108,6 +108,7 @@ def select(
     improve: bool = False,
     allow_shortfall: bool = False,
     seed: int = 0,
+    folds: int | None = None,
     rules: SelectionRules = SelectionRules(),
     **constraints: Any,
 ) -> Selection:
@@ -119,6 +120,7 @@ def select(
         improve: search on from the greedy set.
         allow_shortfall: take the fullest set where quotas cannot be met.
         seed: of the search.
+        folds: items that count for an anchor; None: 1 until the anchors are full, then what it takes.
         rules: settings.
         constraints: fields of Constraints, as `budget=...` or `must=["q1"]`.
 
@@ -128,7 +130,8 @@ def select(
         UsageError: options that contradict each other.
     """
     inputs = gather(support, Constraints(**constraints))
-    return by_domain.select(inputs, k, rules, allow_shortfall=allow_shortfall, improve=improve, seed=seed)
+    how: dict[str, Any] = {"allow_shortfall": allow_shortfall, "improve": improve, "seed": seed}
+    return by_domain.select(inputs, k, rules, folds=folds, **how)
 
 
 def top_up(
@@ -137,6 +140,7 @@ def top_up(
     decisions: Decisions,
     *,
     accepted_only: bool = False,
+    folds: int | None = None,
     rules: SelectionRules = SelectionRules(),
     **constraints: Any,
 ) -> Selection:
@@ -147,6 +151,7 @@ def top_up(
         support: the scores it was made from.
         decisions: the reviewers' decisions.
         accepted_only: refill with accepted items, not with undecided ones.
+        folds: as to `select`.
         rules: settings.
         constraints: fields of Constraints, as to `select`.
 
@@ -167,7 +172,8 @@ def top_up(
         eligible = frozenset(i for i in inputs.matrix.item_ids if decided.get(i, "accept") == "accept")
     kept = frozenset(document.item_ids) & eligible
     size = sum(part.k for part in document.domains)
-    return by_domain.select(replace(inputs, accepted=eligible, must=inputs.must | kept), size, rules)
+    asked_again = replace(inputs, accepted=eligible, must=inputs.must | kept)
+    return by_domain.select(asked_again, size, rules, folds=folds)
 
 
 def certify(

@@ -65,6 +65,12 @@ class SearchOptions:
     """How a set is searched for, and where it goes."""
 
     improve: bool = option(False, help="Search on from the greedy set by swaps and restarts.")
+    folds: int | None = option(
+        None,
+        help="Items that count for an anchor. Default: 1, and past saturation the least number that "
+        "leaves no pick without a gain. 1 always: the anchors full, larger support alone decides.",
+        min=1,
+    )
     allow_shortfall: bool = option(False, help="Take the fullest set where quotas cannot be met.")
     seed: int = seed()
     engine: Where | None = engine()
@@ -103,6 +109,7 @@ class CertifyOptions(FileOptions):
     )
     k: int | None = option(None, "-k", help="Items that you expect it to hold, not its own word.", min=0)
     conflict_mode: Mode | None = option(None, help="How you expect conflicts to bind.")
+    folds: int | None = option(None, help="Items that you expect to count for an anchor.", min=1)
     exact: bool = option(False, help="Find the optimum with HiGHS and print the true ratio.")
     memory: int | None = memory()
     output: Path | None = option(None, "-o", help=OUTPUT, role=Role.output)

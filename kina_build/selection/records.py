@@ -5,9 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from kina_build.rows.jsonl import write_document
 
@@ -25,6 +32,16 @@ TIE_RULE = "larger gain, then larger raw centrality, then smaller item_id"
 
 FORMAT: Literal[3] = 3
 """Version of selection.json; a change of fields raises it."""
+
+FOLDED_FORMAT: Literal[4] = 4
+"""The same where a part counts several items an anchor: earlier versions cannot read it."""
+
+
+def maximised(folds: int) -> str:
+    """Say what is maximised where an anchor counts through its r best items."""
+    if folds == 1:
+        return "F: each anchor counts through the best item of the set"
+    return f"F_{folds}: each anchor counts through the {folds} best items of the set, each with weight 1"
 
 
 EXACT_NEIGHBOURS = 24
@@ -105,6 +122,22 @@ class Bound(Record):
     """Objective / upper bound after the rounding of the inputs, itself rounded down."""
 
 
+class Coverage(Record):
+    """F of a set for which another objective was maximised: each anchor by its best item alone."""
+
+    objective: float
+    steps: int
+    """The same as a whole number of the document's steps."""
+    method: Literal["online", "all items", "sum over domains"]
+    """online: as of a certificate; all items: what every eligible item together reaches."""
+    upper_bound: float
+    """No set that meets the constraints covers more."""
+    upper_steps: int
+    """The same as a whole number of the document's steps."""
+    ratio: float
+    """Objective / upper bound, rounded down, the inputs' rounding carried."""
+
+
 class Certificate(Record):
     """Bounds on the optimum from above, by the instance and by theorem."""
 
@@ -175,7 +208,7 @@ class DomainSelection(Record):
     steps: int
     """The objective as a whole number of the document's steps."""
     objective_by_anchor: Mapping[str, float]
-    """Weight times best support, summed over joined domains; sums to the objective."""
+    """Weight times best support, or the sum of the r best; joined domains add up. Sums to the objective."""
     zero_gain_picks: int
     certificate: Certificate
     thresholds: Mapping[str, Mapping[str, int]]
@@ -193,6 +226,22 @@ class DomainSelection(Record):
     """What shows that the shortfall is forced; None: nothing is short, or it is not shown."""
     greedy_item_ids: tuple[str, ...] | None = None
     """The greedy picks that a set with another method is measured against."""
+    folds: int = Field(1, ge=1)
+    """r: an anchor counts through its r best items, each with weight 1; left out where it is 1."""
+    maximised: str = ""
+    """What that means, in words; left out where r is 1."""
+    coverage: Coverage | None = None
+    """F with its own bound; left out where r is 1, as the objective is F then."""
+
+    @model_serializer(mode="wrap")
+    def _plain(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what says nothing: files of the paper's objective stay as they were."""
+        found: dict[str, Any] = handler(self)
+        return found if self.folds > 1 else {k: v for k, v in found.items() if k not in FOLDED}
+
+
+FOLDED = frozenset({"folds", "maximised", "coverage"})
+"""Fields of a part that counts several items an anchor."""
 
 
 class NamedFile(Record):
@@ -209,8 +258,8 @@ class NamedFile(Record):
 class Selection(Record):
     """The whole of selection.json: the total over the domains, then each domain."""
 
-    format: Literal[2, 3] = FORMAT
-    """2: read from a file of the earlier form."""
+    format: Literal[2, 3, 4] = FORMAT
+    """2: read from a file of the earlier form; 4: some part counts several items an anchor."""
     item_ids: tuple[str, ...]
     """Of all domains, domain by domain, each in pick order."""
     gains: tuple[float, ...]
@@ -220,6 +269,8 @@ class Selection(Record):
     """The objective as a whole number of steps of weight_step / (scale x weight_unit)."""
     zero_gain_picks: int
     certificate: Certificate
+    coverage: Coverage | None = None
+    """Sum of F over the domains; left out where nothing else was maximised."""
     domains: tuple[DomainSelection, ...] = Field(min_length=1)
     scale: int = Field(ge=1)
     """Levels a unit of score."""
@@ -244,9 +295,18 @@ class Selection(Record):
     seal: str = ""
     """sha256 of this document without the seal: catches damage, not forgery."""
 
+    @model_serializer(mode="wrap")
+    def _plain(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        found: dict[str, Any] = handler(self)
+        return {k: v for k, v in found.items() if k != "coverage" or v is not None}
+
     def __str__(self) -> str:
         """Say how many items there are, what they cover, and how good that is."""
-        return f"objective {self.objective:.6g} with {len(self.item_ids)} items\n{self.certificate}"
+        told = f"objective {self.objective:.6g} with {len(self.item_ids)} items"
+        if self.coverage is not None:
+            folds = " and ".join(map(str, sorted({part.folds for part in self.domains})))
+            told += f", where {folds} items count for an anchor (F alone: {self.coverage.objective:.6g})"
+        return f"{told}\n{self.certificate}"
 
     def write(self, path: Path) -> None:
         """Write selection.json."""

@@ -17,7 +17,7 @@ from kina_build.support.experts import compare_domains
 from kina_build.support.matrix import SupportMatrix
 from kina_build.support.npz import write_support
 from kina_build.support.options import Method, SupportOptions
-from kina_build.support.scoring import METHODS
+from kina_build.support.scoring import METHODS, widen
 from kina_build.support.setup import Setup
 
 
@@ -91,7 +91,8 @@ def score_support(
     outcome = METHODS[method](setup, items, targets)
     findings = [finding.model_dump() for finding in compare_domains(targets, items)]
     report = {"method": method, **describe_support(outcome.matrix), "findings": findings, **outcome.report}
-    return Support(outcome.matrix, report)
+    spread = widen(setup, items, outcome)
+    return Support(spread.matrix, report | spread.report)
 
 
 def items_of(pool: Pool) -> list[Item]:

@@ -37,6 +37,9 @@ LARGEST_SUM = 2**53
 LEAST_TOTAL = 1e-200
 """Least sum of weights that is told from 0."""
 
+SPREAD = "near:"
+"""Begins the id of an anchor that is an item of the pool; its weight is no expert's."""
+
 
 @dataclass(frozen=True)
 class SupportMatrix:
@@ -175,6 +178,17 @@ def round_weights(weights: NDArray[np.floating], scale: int, weight_sum: int = W
     whole[tiny] = 1  # an item that alone reaches an anchor must gain something
     off = sum(abs(w * unit / step - n) for w, n in zip(exact, whole.tolist(), strict=True))
     return RoundedWeights(whole, unit, step, math.ceil(off * scale), tiny)
+
+
+def spread_step(steps: int, share: float, count: int) -> int:
+    """Return the steps of each spread anchor, so that together they have a share of all weight.
+
+    Args:
+        steps: sum of the experts' weights.
+        share: between 0 and 1.
+        count: spread anchors.
+    """
+    return max(1, round(steps * share / (1 - share) / max(1, count)))
 
 
 def weight_unit(weights: NDArray[np.floating], weight_sum: int = WEIGHT_SUM) -> int:

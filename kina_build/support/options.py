@@ -46,6 +46,13 @@ class SupportOptions:
     cache: Path | None = option(
         None, help="File of kept vectors; default: in your cache folder.", role=Role.kept
     )
+    spread: float | None = option(
+        None,
+        help="Share of all weight (0 to 1) for spread: every item is an anchor too, shown by the "
+        "support.spread_near items nearest to it by embedding.",
+        min=0,
+        max=1,
+    )
     all_domains: bool = option(False, help="Compare anchors with the items of every domain.")
     ratings: tuple[Path, ...] = option(
         (),

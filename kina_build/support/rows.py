@@ -24,10 +24,12 @@ from kina_build.support.matrix import (
     FINE_SCALE,
     FINE_WEIGHT_SUM,
     SCALE,
+    SPREAD,
     WEIGHT_SUM,
     SupportMatrix,
     build_matrix,
     round_weights,
+    spread_step,
     weight_unit,
 )
 from kina_build.support.storage import open_support
@@ -174,6 +176,8 @@ def with_weights(matrix: SupportMatrix, weights: Mapping[str, float], name: str)
     Raises:
         InputError: an anchor of the matrix has no weight.
     """
+    if any(anchor_id.startswith(SPREAD) and anchor_id not in weights for anchor_id in matrix.anchor_ids):
+        return _with_spread(matrix, weights, name)
     lacking = [anchor_id for anchor_id in matrix.anchor_ids if anchor_id not in weights]
     if lacking:
         raise InputError(f"{name}: no weight for anchor {lacking[0]!r} ({len(lacking)} such anchors)")
@@ -202,6 +206,32 @@ def with_weights(matrix: SupportMatrix, weights: Mapping[str, float], name: str)
         weight_step=rounded.step,
         slack=rounded.slack,
         faded=tuple(a for a, tiny in zip(anchor_ids, rounded.tiny.tolist(), strict=True) if tiny),
+    )
+
+
+def _with_spread(matrix: SupportMatrix, weights: Mapping[str, float], name: str) -> SupportMatrix:
+    """Replace the experts' weights; the spread anchors keep their share of all weight."""
+    spread = np.array([a.startswith(SPREAD) and a not in weights for a in matrix.anchor_ids])
+    experts = tuple(a for a, own in zip(matrix.anchor_ids, (~spread).tolist(), strict=True) if own)
+    part = replace(matrix, anchor_ids=experts, weights=matrix.weights[~spread])
+    if experts == tuple(sorted(weights)):
+        masses = np.array([weights[anchor_id] for anchor_id in experts], dtype=float)
+        if _made_from(part, masses):
+            return matrix
+    if matrix.on_disk:
+        hint = "leave --anchors out, or give --memory enough for all scores"
+        raise InputError(f"{name}: other weights than the support's, whose scores stay on disk", hint=hint)
+    part = with_weights(replace(part, levels=matrix.levels[:, ~spread]), weights, name)
+    share = int(matrix.weights[spread].sum()) / int(matrix.weights.sum())
+    step = spread_step(int(part.weights.sum()), share, int(spread.sum()))
+    names = [*part.anchor_ids, *(a for a in matrix.anchor_ids if a not in experts)]
+    order = sorted(range(len(names)), key=names.__getitem__)
+    levels = np.concatenate([part.levels, matrix.levels[:, spread]], axis=1)
+    return replace(
+        part,
+        anchor_ids=tuple(names[at] for at in order),
+        levels=np.ascontiguousarray(levels[:, order]),
+        weights=np.append(part.weights, np.full(int(spread.sum()), step, dtype=np.int64))[order],
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ from kina_build.support.npz import read_support, write_support
 from kina_build.support.options import AnchorsOptions
 from kina_build.support.partition.scoring import score_in_partitions
 from kina_build.support.setup import Outcome, Setup, load_embedder
+from kina_build.support.spread import add_spread
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,34 @@ def score_files(setup: Setup) -> Scored:
     }
     if options.compare:
         report["compared"] = compare_support(outcome.matrix, read_support(options.compare))
+    spread = widen(setup, items, outcome)
     outcome.write_more()
-    write_support(options.output, outcome.matrix)
-    return Scored(report, outcome.models, setup.reuse.counts("vectors", "replies"))
+    write_support(options.output, spread.matrix)
+    return Scored(report | spread.report, spread.models, setup.reuse.counts("vectors", "replies"))
+
+
+def widen(setup: Setup, items: Sequence[Item], outcome: Outcome) -> Outcome:
+    """Add the items as anchors where --spread asks for it.
+
+    Raises:
+        UsageError: the scores of every item for every item exceed the memory.
+    """
+    share, matrix = setup.options.spread, outcome.matrix
+    if share is None:
+        return outcome
+    count = len(matrix.item_ids)
+    needed = count * (count + len(matrix.anchor_ids)) * matrix.levels.dtype.itemsize // 10**6
+    most = setup.engine.memory_mb
+    if needed > most:
+        raise UsageError(
+            f"--spread over {count} items takes {needed} MB of scores, and {most} MB are allowed",
+            hint="--memory allows more",
+        )
+    embed, revision = load_embedder(setup)
+    wide = add_spread(matrix, items, embed, share, setup.rules.spread_near)
+    told = {"share": share, "anchors": count, "near": setup.rules.spread_near, "encoder": setup.encoder}
+    models = outcome.models | {setup.encoder: revision}
+    return replace(outcome, matrix=wide, report=outcome.report | {"spread": told}, models=models)
 
 
 def estimate_files(setup: Setup) -> dict[str, Any]:

@@ -95,7 +95,7 @@ class Setup:
             "further_outputs": [bool(options.save_ratings), bool(options.details)],
             "rules": self.rules.model_dump(),
             "dedup": self.dedup.model_dump(),
-        }
+        } | ({} if options.spread is None else {"spread": options.spread})
 
     def check(self) -> None:
         """Check that the options fit the method, and a folder of partitions where one is written.
@@ -114,6 +114,8 @@ class Setup:
                 "--method bank needs --item-labels FILE and --pair-labels FILE",
                 hint="--draw FOLDER writes sheets of items and pairs to label",
             )
+        if options.spread is not None and not 0 < options.spread < 1:
+            raise UsageError(f"--spread {options.spread:g} is not between 0 and 1")
         odd = next((name for name in options.judge if not JUDGE.fullmatch(name)), None)
         if odd is not None:
             raise UsageError(f"--judge {odd!r} is no judge", hint="give NAME, or NAME#2 for a second reading")
@@ -130,10 +132,10 @@ class Setup:
                 f"--method {options.method} does not write a folder of parts",
                 hint=f"{whole}; ratings that --save-ratings keeps can go in parts by --method ratings",
             )
-        if options.labels or options.compare:
-            raise UsageError(
-                f"{'--labels' if options.labels else '--compare'} needs all scores at once", hint=whole
-            )
+        wanting = {"--labels": options.labels, "--compare": options.compare, "--spread": options.spread}
+        at_once = next((name for name, given in wanting.items() if given), None)
+        if at_once is not None:
+            raise UsageError(f"{at_once} needs all scores at once", hint=whole)
 
     def tell_place(self) -> None:
         """Say where a run that asks for a cluster has nothing for it to do."""

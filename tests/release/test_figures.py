@@ -323,7 +323,11 @@ def test_a_bound_lies_above_every_set_that_the_quotas_allow(seed: int) -> None:
         return
     released = allowed[int(rng.integers(len(allowed)))]
     domain = pose(levels, stratum, size, limits, [clique] if clique else [], released)
-    value = {rows: domain.instance.value(rows) for rows in allowed}
+    domain.folds = int(rng.integers(1, 4))
+    value = {rows: domain.instance.value(rows, domain.folds) for rows in allowed}
+    for rows in allowed:
+        tops = np.sort(levels[list(rows)], axis=0)[-domain.folds :].sum(axis=0)
+        assert value[rows] == tops @ np.array(domain.instance.weights)
     start = rng.integers(0, 11, anchors).tolist()
     best = max(value.values())
     assert domain.bound(size, start, None) >= best

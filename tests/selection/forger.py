@@ -133,19 +133,17 @@ class Truth:
     def home(self, item: str) -> str:
         return "" if self.world.domains is None else self.world.domains[item]
 
-    def value(self, items: Iterable[str]) -> Fraction:
-        """Return the objective of a set, as given."""
+    def value(self, items: Iterable[str], folds: Mapping[str, int]) -> Fraction:
+        """Return the objective of a set, as given; anchors count as many items as their domain says."""
         chosen = list(items)
         zero = Fraction(0)
-        names = {self.home(i) for i in chosen}
-        return sum(
-            (
-                w * max(self.scores.get((i, a), zero) for i in chosen if self.home(i) == name)
-                for name in names
-                for a, w in self.weights.items()
-            ),
-            zero,
-        )
+        total = zero
+        for name in {self.home(i) for i in chosen}:
+            own = [i for i in chosen if self.home(i) == name]
+            for a, w in self.weights.items():
+                levels = sorted((self.scores.get((i, a), zero) for i in own), reverse=True)
+                total += w * sum(levels[: folds.get(name, 1)], zero)
+        return total
 
     def sets(self, sizes: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
         """Yield the sets that keep conflicts, upper quotas and must, and no size above what is asked."""
@@ -205,7 +203,10 @@ def false_statements(document: Selection, world: World) -> list[str]:
     if not (short or lacks) and "cannot be met" in guarantee.statement:
         found.append("a shortfall is claimed of a full set")
     alike = [one for one in fits if len(one) == len(chosen) and _counts(truth, one) == _counts(truth, chosen)]
-    optimum, value = max(map(truth.value, alike)), truth.value(chosen)
+    folds = {name: part.folds for part in document.domains for name in part.sizes}
+    optimum = max(truth.value(one, folds) for one in alike)
+    value = truth.value(chosen, folds)
+    found += _false_coverage(document, truth, alike)
     if Fraction(said.bound) < optimum:
         found.append(f"no set exceeds {said.bound}, but one has {float(optimum)}")
     if Fraction(said.share.rstrip(" %")) / 100 > (value / optimum if optimum else 1):
@@ -215,6 +216,27 @@ def false_statements(document: Selection, world: World) -> list[str]:
         found.append(f"objective {said.objective}, but {float(value)}")
     if guarantee.factor and Fraction(guarantee.factor) * optimum > value + slack + Fraction(1, 10**9):
         found.append(f"the factor {guarantee.factor} does not hold")
+    return found
+
+
+def _false_coverage(document: Selection, truth: Truth, alike: Iterable[tuple[str, ...]]) -> list[str]:
+    """Return what is printed of F, where another objective was maximised, and does not hold."""
+    said = document.coverage
+    if said is None:
+        told = any(part.folds > 1 for part in document.domains)
+        return ["F is not told where another objective was maximised"] if told else []
+    optimum, value = max(truth.value(one, {}) for one in alike), truth.value(document.item_ids, {})
+    unit = Fraction(document.scale * document.weight_unit, document.weight_step)
+    slack = Fraction(document.slack) / unit
+    found = []
+    if abs(Fraction(said.steps) / unit - value) > slack:
+        found.append(f"F {said.objective}, but {float(value)}")
+    if Fraction(said.upper_steps) / unit + slack < optimum:
+        found.append(f"no set covers more than {said.upper_bound}, but one has {float(optimum)}")
+    if Fraction(said.ratio) > (value / optimum if optimum else 1) + Fraction(1, 10**9):
+        found.append(f"F is at least {said.ratio} of the best, but {float(value / optimum)}")
+    if not math.isclose(said.objective, said.steps / unit, rel_tol=1e-9, abs_tol=1e-12):
+        found.append(f"F is {said.objective} and {said.steps} steps")
     return found
 
 
@@ -328,7 +350,9 @@ def run_world(seed: int, number: int) -> list[dict[str, Any]]:
     rng = random.Random(f"{seed} {number}")
     world = draw_world(rng)
     try:
-        made = select(world.inputs(), world.size, QUICK, allow_shortfall=True, improve=rng.random() < 0.3)
+        how: dict[str, Any] = {"allow_shortfall": True, "improve": rng.random() < 0.3}
+        folds = rng.choice([None, None, None, 1, 2, 3])
+        made = select(world.inputs(), world.size, QUICK, folds=folds, **how)
     except KinaError:
         return []
     faults = [f"untouched: {one}" for one in verify(made, world.inputs()).faults]

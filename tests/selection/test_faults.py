@@ -135,7 +135,11 @@ def tie_order(kina: Kina, given: Row, expected: Row) -> None:
 
 
 def zero_gain(kina: Kina, given: Row, expected: Row) -> None:
-    report = report_of(kina("select", *write_case(given), "-k", given["K"], "--json"))
+    options = ["select", *write_case(given), "-k", given["K"], "--json"]
+    folded = report_of(kina(*options))
+    assert folded["item_ids"] == ["q1", "q2", "q3", "q4"]
+    assert folded["coverage"]["objective"] == expected["value"]
+    report = report_of(kina(*options, "--folds", 1))
     assert report["item_ids"][:2] == expected["selected_first_two"]
     assert len(set(report["item_ids"])) == expected["n_distinct"]
     assert report["gains"] == expected["gains"]

@@ -24,8 +24,10 @@ def naive_greedy(problem: Problem) -> list[int]:
     """Evaluate every open item in every pick, in plain Python."""
     levels, weights = problem.matrix.levels.astype(int).tolist(), problem.matrix.weights.tolist()
 
-    def value(items: Sequence[int]) -> int:
-        return sum(w * max((levels[i][u] for i in items), default=0) for u, w in enumerate(weights))
+    def value(items: Sequence[int], folds: int = problem.folds) -> int:
+        """Add up the largest levels of each anchor, as many as count."""
+        counted = [sorted((levels[i][u] for i in items), reverse=True)[:folds] for u in range(len(weights))]
+        return sum(w * sum(best) for w, best in zip(weights, counted, strict=True))
 
     def may_add(items: Sequence[int], new: int) -> bool:
         if new in items or problem.barred[new]:

@@ -21,6 +21,12 @@ def show_support(report: dict[str, Any], console: Console) -> None:
     _list(console, "items that support nothing", report["idle_items"])
     for finding in report["findings"]:
         console.line(f"{finding['subject']}: {finding['message']}")
+    if "spread" in report:
+        spread = report["spread"]
+        console.line(
+            f"spread: {spread['anchors']} items are anchors too, with {spread['share']:.1%} of all weight, "
+            f"each shown by the {spread['near']} items nearest to it"
+        )
     if "ratings" in report:
         _show_ratings(report, console)
     if "bank" in report:

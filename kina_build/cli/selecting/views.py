@@ -16,6 +16,7 @@ def show_selection(report: dict[str, Any], console: Console) -> None:
     """Print what `kina select` chose, how good it is, and what it leaves uncovered."""
     random = report["random"]
     figures = figures_of(report)
+    _show_maximised(report, console)
     console.line(f"objective {figures.objective} with {len(report['item_ids'])} items")
     _show_bounds(report, figures, console)
     console.line(
@@ -29,17 +30,62 @@ def show_selection(report: dict[str, Any], console: Console) -> None:
     )
     if report["zero_gain_picks"]:
         console.line(f"{report['zero_gain_picks']} picks gained nothing: the anchors were covered before")
+    _show_survey(report, console)
     for stratum, count in report["shortfall"].items():
         console.line(f"shortfall: stratum {stratum!r} lacks {count}")
     if len(report["domains"]) > 1:
-        rows = [[part[key] for key in ("domain", "k", "selected", "objective")] for part in report["domains"]]
-        console.table("domains", ["domain", "k", "selected", "objective"], rows)
+        columns = ["domain", "k", "selected", "objective"]
+        rows = [[*(part[key] for key in columns), part.get("folds", 1)] for part in report["domains"]]
+        console.table("domains", [*columns, "r"], rows)
     picks = list(zip(report["item_ids"], report["gains"], strict=True))
     console.table(_title("picks", picks), ["item_id", "gain"], picks[:SHOWN])
     gaps = [[g["anchor_id"], g["covered"], g["gap"], ", ".join(g["closers"])] for g in report["uncovered"]]
     if gaps:
         columns = ["anchor_id", "covered", "gap", "items with more"]
         console.table(_title("not fully covered", gaps), columns, gaps[:SHOWN])
+
+
+def _show_maximised(report: dict[str, Any], console: Console) -> None:
+    """Print how far the anchors carry, what was maximised past that, and F beside it."""
+    count = len(report["item_ids"])
+    if report["carried"] < count:
+        console.line(f"these anchors carry {report['carried']} of {count} items; past that they are full")
+    told = sorted({part["maximised"] for part in report["domains"] if "maximised" in part})
+    if told:
+        whole = len(told) == 1 and all("maximised" in part for part in report["domains"])
+        console.line(f"maximised: {'; '.join(told)}{'' if whole else '; F in the other domains'}")
+    _show_coverage(report, console)
+
+
+def _show_coverage(report: dict[str, Any], console: Console) -> None:
+    coverage = report.get("coverage")
+    if coverage:
+        reached = math.floor(coverage["ratio"] * 10_000)
+        console.line(
+            f"F, each anchor by its best item alone: {coverage['objective']:.6g}, at least "
+            f"{reached // 100}.{reached % 100:02} % of the most that such a set covers"
+        )
+
+
+def _show_survey(report: dict[str, Any], console: Console) -> None:
+    """Name full anchors and items that support nothing, and say where random sets do as well or better."""
+    survey = report["survey"]
+    if report["carried"] < len(report["item_ids"]) and survey["full"]:
+        full = survey["full"]
+        console.line(f"{len(full)} anchors are full, no item would add to them: {_some(full)}")
+    if survey["silent"]:
+        silent = survey["silent"]
+        console.line(f"{len(silent)} picks support no anchor: {_some(silent)}")
+    for one in report["beside"]:
+        words = {"better": "better than random", "within": "as random", "worse": "WORSE THAN RANDOM"}
+        console.line(
+            f"{one['measure']}: {one['own']:.6g}, random sets within the same quotas {one['mean']:.6g} "
+            f"(middle 90 %: {one['low']:.6g} to {one['high']:.6g}): {words[one['verdict']]}"
+        )
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (" ..." if len(names) > SHOWN else "")
 
 
 def _show_bounds(report: dict[str, Any], figures: Figures, console: Console) -> None:
@@ -70,6 +116,9 @@ def show_verdict(report: dict[str, Any], console: Console) -> None:
         return
     figures = figures_of(report)
     console.line(f"verified: {report['items']} items, objective {figures.objective}")
+    for said in report.get("maximised", ()):
+        console.line(f"maximised: {said}")
+    _show_coverage(report, console)
     _show_bounds(report, figures, console)
     named = any(file["said_by"] == "document" for file in report["files"])
     source = "the files that the document names" if named else "the files that were given"

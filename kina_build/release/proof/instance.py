@@ -7,7 +7,7 @@ was released low (Held, Wolfe and Crowder 1974).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from kina_build.release.options import Extent
 from kina_build.release.rows import Row
 from kina_build.release.standalone import Domain
 from kina_build.rows.jsonl import write_document, writing
+from kina_build.support.matrix import SPREAD
 
 if TYPE_CHECKING:
     from kina_build.release.proof.evidence import Chosen, Naming
@@ -124,7 +125,7 @@ def _gather_columns(chosen: Chosen, naming: Naming) -> _Columns:
     """Name the anchors; those that are items as the items are named, and then all in order of their names."""
     ids = chosen.inputs.matrix.anchor_ids
     items = frozenset(chosen.inputs.matrix.item_ids)
-    names = [naming.name(one) if one in items else one for one in ids]
+    names = [_anchor(one, items, naming) for one in ids]
     order = range(len(ids)) if names == list(ids) else sorted(range(len(ids)), key=names.__getitem__)
     places = np.array(order, dtype=np.int64)
     return _Columns([names[at] for at in places], places)
@@ -166,6 +167,13 @@ def _sparse(
     )
 
 
+def _anchor(anchor_id: str, items: Container[str], naming: Naming) -> str:
+    """Name an anchor; one that is an item of the pool goes by the item's name here."""
+    if anchor_id.startswith(SPREAD):
+        return SPREAD + naming.name(anchor_id.removeprefix(SPREAD))
+    return naming.name(anchor_id) if anchor_id in items else anchor_id
+
+
 def _labels(labels: Mapping[str, str] | None, ids: Sequence[str]) -> list[str]:
     return [(labels or {}).get(item_id, "") for item_id in ids]
 
@@ -178,7 +186,7 @@ def _domain(
     anchors = [inputs.matrix.anchor_ids[at] for at in order]
     quotas = [quota for quota in inputs.quotas if quota.k is None or quota.domain == record.domain]
     cliques = [[place[one] for one in group if one in place] for group in record.cliques]
-    asked = _cover(chosen, record.item_ids, order)
+    asked = _cover(chosen, record.item_ids, order, record.folds)
     if record.thresholds:
         own_levels = record.thresholds.get(record.domain, {})
         asked = [own_levels.get(name, 0) for name in anchors]
@@ -194,18 +202,21 @@ def _domain(
         "cliques": [sorted(group) for group in cliques if len(group) > 1],
         "thresholds": {
             "asked": asked,
-            "released": _cover(chosen, [one for one in record.item_ids if one in naming.split_of], order),
+            "released": _cover(
+                chosen, [one for one in record.item_ids if one in naming.split_of], order, record.folds
+            ),
         },
-    }
+    } | ({"folds": record.folds} if record.folds > 1 else {})
 
 
-def _cover(chosen: Chosen, ids: Sequence[str], order: Whole) -> list[int]:
-    """Return the best level of each anchor over some items."""
+def _cover(chosen: Chosen, ids: Sequence[str], order: Whole, folds: int) -> list[int]:
+    """Return the level of each anchor that an item must exceed to count: the best, or the r-th best."""
     matrix = chosen.inputs.matrix
-    best = np.zeros(len(matrix.anchor_ids), dtype=np.int64)
+    best = np.zeros((folds, len(matrix.anchor_ids)), dtype=np.int64)
     for row in matrix.rows(ids):
-        best = np.maximum(best, matrix.levels[row])
-    cover: list[int] = best[order].tolist()
+        best[0] = np.maximum(best[0], matrix.levels[row])
+        best.sort(axis=0)
+    cover: list[int] = best[0][order].tolist()
     return cover
 
 
@@ -219,7 +230,8 @@ def lower_bound(domain: Domain, starts: Sequence[Sequence[int]]) -> list[int]:
     size, held = len(domain.released), domain.counts(domain.released)
     best = min((list(one) for one in starts), key=lambda one: domain.bound(size, one, held))
     least = domain.bound(size, best, held)
-    goal, here, step = domain.instance.value(domain.released), list(map(float, best)), 1.0
+    goal = domain.instance.value(domain.released, domain.folds)
+    here, step = list(map(float, best)), 1.0
     for _ in range(min(STEPS, WORK // max(1, len(domain.instance.level)))):
         tried = _walk(domain, here, least, goal, step)
         value = domain.bound(size, tried, held)
@@ -240,7 +252,7 @@ def _walk(domain: Domain, here: Sequence[float], least: int, goal: int, step: fl
     prices = instance.prices(domain.rows, at)
     chosen = domain.dearest(len(domain.released), prices, domain.counts(domain.released))
     above = Counter(u for row in chosen for u, level in instance.pairs(row) if level > at[u])
-    slope = [weight * (1 - above[u]) for u, weight in enumerate(instance.weights)]
+    slope = [weight * (domain.folds - above[u]) for u, weight in enumerate(instance.weights)]
     length = sum(one * one for one in slope)
     if not length:
         return at

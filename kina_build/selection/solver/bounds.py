@@ -3,7 +3,9 @@
 For any thresholds lambda, one an anchor, and any set S,
     F(S) <= sum_u w_u lambda_u + sum over q in S of price(q),
     price(q) = sum_u w_u max(s(q, u) - lambda_u, 0),
-because the item that covers anchor u best pays at least what exceeds lambda_u. The largest
+because the item that covers anchor u best pays at least what exceeds lambda_u. Where an anchor
+counts through its r best items, r lambda_u stands for lambda_u: the sum of the r largest numbers
+is at most r lambda plus what all of them exceed lambda by. The largest
 price sum over all sets that meet the constraints therefore bounds the optimum. lambda = the
 coverage of a set gives the well-known online bound (Leskovec et al. 2007, section 3.2). The
 lambda that gives the least bound is the dual solution of the linear relaxation (Cornuejols,
@@ -61,7 +63,7 @@ def bound_at(problem: Problem, thresholds: NDArray[np.floating]) -> UpperBound:
     among = contenders(problem, prices)
     best = among[dearest(problem, prices[among], among)]
     # a price stays below 2^53, a sum of many prices need not
-    value = int(whole @ problem.weights) + sum(map(int, prices[best].tolist()))
+    value = problem.folds * int(whole @ problem.weights) + sum(map(int, prices[best].tolist()))
     return UpperBound(value, whole.astype(np.int64), prices, best)
 
 
@@ -173,7 +175,7 @@ def _walk(
     for _ in range(rules.dual_steps):
         prices = sum_gains(levels, weights, here, compiled_from)
         chosen = dearest(problem, prices, active)
-        value = float(here @ weights) + float(prices[chosen].sum())
+        value = problem.folds * float(here @ weights) + float(prices[chosen].sum())
         if value < least * (1 - 1e-9):
             least, best, stalled = value, here, 0
         else:
@@ -183,7 +185,7 @@ def _walk(
                 if step < LEAST_STEP:
                     break
                 continue
-        slope = weights * (1.0 - (levels[chosen] > here).sum(axis=0))
+        slope = weights * (float(problem.folds) - (levels[chosen] > here).sum(axis=0))
         length = float(slope @ slope)
         if length == 0 or value <= goal:
             break

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +37,8 @@ class Choice:
     online: UpperBound
     tight: UpperBound
     guarantee: Guarantee
+    carried: int
+    """Items that gain something of the paper's objective: what follows them finds the anchors full."""
 
 
 def choose(
@@ -46,8 +48,12 @@ def choose(
     allow_shortfall: bool = False,
     improve: bool = False,
     seed: int = 0,
+    folds: int | None = None,
 ) -> Choice:
     """Select the items of one domain, or of several that conflicts join.
+
+    Past saturation, where the anchors are full before the set is, an anchor counts through its
+    r best items, with the least r that leaves no pick without a gain.
 
     Args:
         problem: the instance as asked.
@@ -55,11 +61,18 @@ def choose(
         allow_shortfall: take the fullest set that can be had where the constraints cannot be met.
         improve: search on from the greedy set.
         seed: of the search.
+        folds: r, no more than the items of a set; None: as many as it takes.
 
     Raises:
         Infeasible: no set meets the constraints.
     """
-    filled = fill(problem, rules, allow_shortfall=allow_shortfall)
+
+    def work(count: int) -> Filled:
+        return fill(problem.folded(count), rules, allow_shortfall=allow_shortfall)
+
+    plain = work(1)
+    count = 1 if folds is None else max(1, min(folds, problem.size))
+    filled = _least_fold(work, plain) if folds is None else plain if count == 1 else work(count)
     solved, picks = filled.problem, filled.picks
     method: Method = "repaired" if filled.repaired else "greedy"
     online = bound_online(solved, picks.items)
@@ -85,7 +98,33 @@ def choose(
         online=online,
         tight=tight,
         guarantee=_guarantee(solved, filled, proof),
+        carried=len(plain.picks.items) - plain.picks.gains.count(0),
     )
+
+
+def _least_fold(work: Callable[[int], Filled], plain: Filled) -> Filled:
+    """Return the fill at an r that leaves no pick idle, where r - 1 leaves some.
+
+    r is doubled, then halved in: where every item counts, none that supports anything is idle.
+    """
+    if not _idles(plain):
+        return plain
+    low, high, found = 1, 2, work(2)
+    while _idles(found):
+        low, high = high, min(2 * high, plain.problem.size)
+        found = work(high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        tried = work(middle)
+        low, high, found = (middle, high, found) if _idles(tried) else (low, middle, tried)
+    return found
+
+
+def _idles(filled: Filled) -> bool:
+    """Tell whether a pick that supports anything gains nothing."""
+    central, fixed = filled.problem.centrality, set(filled.problem.must.tolist())
+    picks = zip(filled.picks.items, filled.picks.gains, strict=True)
+    return any(not gain and central[item] > 0 and item not in fixed for item, gain in picks)
 
 
 def _prove(asked: Problem, solved: Problem, picks: Picks) -> Proof | None:

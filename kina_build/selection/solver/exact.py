@@ -2,7 +2,8 @@
 
 The program has one binary an item and one variable a level of an anchor: z[u, l] says that
 some taken item reaches level l of anchor u (the radius formulation of Cornuejols, Nemhauser
-and Wolsey 1990). Items that the dual bound prices out of every better set are left away.
+and Wolsey 1990), or how many do, up to the r that count. Items that the dual bound prices out
+of every better set are left away.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def _ask_highs(problem: Problem, items: Indices, seconds: float) -> tuple[list[i
     answer = milp(
         -np.concatenate([np.zeros(len(items)), gains * scale]),
         integrality=np.concatenate([np.ones(len(items)), np.zeros(len(gains))]).astype(np.int64),
-        bounds=Bounds(least, np.ones(width)),
+        bounds=Bounds(least, np.append(np.ones(len(items)), np.full(len(gains), float(problem.folds)))),
         constraints=[_at_most_zero(rows, levels, width), *_set_rows(problem, items, width)],
         options={"time_limit": seconds, "mip_rel_gap": 0.0},
     )

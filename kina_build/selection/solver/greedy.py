@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import SelectionRules
+from kina_build.selection.solver.conflicts import Indices
 from kina_build.selection.solver.gains import StandingGains, start_gains
 from kina_build.selection.solver.kernels import CHUNK_SCORES, sum_gains
-from kina_build.selection.solver.problem import Problem, Room, contenders
+from kina_build.selection.solver.problem import Cover, Problem, Room, contenders
 
 Floats = NDArray[np.float64]
 
@@ -57,11 +58,11 @@ def pick_greedily(
     room = Room(problem, start)
     room.blocked[list(without)] = True
     gains = start_gains(problem, room, rules) if standing is None else standing.begin()
-    cover, picks = problem.cover(start), list(start)
-    while room.places and (item := gains.best(cover, room)) >= 0:
+    cover, picks = Cover(problem, start), list(start)
+    while room.places and (item := gains.best(cover.least, room)) >= 0:
         room.take(item)
         picks.append(item)
-        cover = np.maximum(cover, problem.matrix.levels[item])
+        cover.add(problem.matrix.levels[item])
     central = problem.centrality if standing is None else standing.centrality
     items = (*picks, *_fill_saturated(problem, room, central))
     return Picks(items, marginal_gains(problem, items))
@@ -72,12 +73,12 @@ def order_picks(problem: Problem, items: Iterable[int]) -> Picks:
     must = tuple(problem.must.tolist())
     rest = np.setdiff1d(np.array(list(items), dtype=np.int64), problem.must)
     order: list[int] = []
-    cover = problem.cover(must)
+    cover = Cover(problem, must)
     while len(rest):
-        gains = sum_gains(problem.matrix.levels[rest], problem.weights, cover)
+        gains = sum_gains(problem.matrix.levels[rest], problem.weights, cover.least)
         best = int(rest[np.lexsort((rest, -problem.centrality[rest], -gains))[0]])
         order.append(best)
-        cover = np.maximum(cover, problem.matrix.levels[best])
+        cover.add(problem.matrix.levels[best])
         rest = rest[rest != best]
     picked = must + tuple(order)
     return Picks(picked, marginal_gains(problem, picked))
@@ -86,6 +87,8 @@ def order_picks(problem: Problem, items: Iterable[int]) -> Picks:
 def marginal_gains(problem: Problem, items: Iterable[int]) -> tuple[int, ...]:
     """Return what each item adds to those before it, in steps of 1 / unit."""
     chosen = np.fromiter(items, dtype=np.int64)
+    if problem.folds > 1:
+        return _folded_gains(problem, chosen)
     cover: Floats = np.zeros(len(problem.weights))
     worth: list[Floats] = [np.zeros(1)]
     rows = max(1, CHUNK_SCORES // (8 * max(1, len(cover))))
@@ -95,6 +98,15 @@ def marginal_gains(problem: Problem, items: Iterable[int]) -> tuple[int, ...]:
         worth.append(covers @ problem.weights)
         cover = covers[-1]
     return tuple(np.diff(np.concatenate(worth)).astype(np.int64).tolist())
+
+
+def _folded_gains(problem: Problem, chosen: Indices) -> tuple[int, ...]:
+    cover, gains = Cover(problem), []
+    for item in chosen.tolist():
+        levels = problem.matrix.levels[item]
+        gains.append(int(np.maximum(levels - cover.least, 0) @ problem.weights))
+        cover.add(levels)
+    return tuple(gains)
 
 
 def _fill_saturated(problem: Problem, room: Room, central: Floats) -> tuple[int, ...]:

@@ -94,30 +94,30 @@ def _promising(problem: Problem, items: Iterable[int], upper: UpperBound, count:
 def _swap_down(problem: Problem, items: set[int]) -> set[int]:
     """Make the best swap of one item for another until none gains."""
     while True:
-        swap = _best_swap(problem, sorted(items))
+        swap = best_swap(problem, sorted(items))
         if swap is None:
             return items
         out, into = swap
         items = (items - {out}) | {into}
 
 
-def _best_swap(problem: Problem, items: list[int]) -> tuple[int, int] | None:
+def best_swap(problem: Problem, items: list[int]) -> tuple[int, int] | None:
     """Return (item out, item in) of largest gain, or None.
 
-    With the best and second-best level of each anchor in the set, the value of every swap
-    comes from one pass over the scores (Whitaker 1983): what the new item adds above the best,
-    plus what it saves of the anchors that the old item alone held up.
+    With the r-th and the next best level of each anchor in the set, the value of every swap
+    comes from one pass over the scores (Whitaker 1983, for r = 1): what the new item adds above
+    the r-th, plus what it saves of the anchors for which the old item counts.
     """
     outside = np.setdiff1d(np.arange(len(problem.stratum)), items)
     if not len(outside) or not items:
         return None
     inside = problem.matrix.levels[items].astype(np.float64)
-    keeper = inside.argmax(axis=0)
-    first = inside.max(axis=0)
-    second = np.partition(inside, -2, axis=0)[-2] if len(items) > 1 else np.zeros_like(first)
+    first = problem.cover(items)
+    second = problem.folded(problem.folds + 1).cover(items)
+    keepers = np.argsort(-inside, axis=0, kind="stable")[: problem.folds]
     held = np.zeros((len(first), len(items)))
-    held[np.arange(len(first)), keeper] = problem.weights
-    loss = (first - second) @ held
+    held[np.arange(len(first)), keepers] = problem.weights
+    loss = ((inside - second) * held.T).sum(axis=1)
     rows = problem.matrix.levels[outside].astype(np.float64)
     added = np.maximum(rows - first, 0) @ problem.weights
     saved = np.clip(rows - second, 0, first - second) @ held

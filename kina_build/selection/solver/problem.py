@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,8 @@ class Problem:
     """Domain of each stratum of joined domains, shape (strata,)."""
     columns: tuple[tuple[str, str], ...] = ()
     """Domain and anchor of each column of joined domains."""
+    folds: int = 1
+    """r: an anchor counts through its r best items, each with weight 1; 1 is the paper's objective."""
 
     @functools.cached_property
     def size(self) -> int:
@@ -102,17 +105,30 @@ class Problem:
             return self.shards.sum_gains(self.weights, thresholds)
         return sum_gains(self.matrix.levels, self.weights, thresholds)
 
-    def cover(self, items: Iterable[int]) -> NDArray[np.float64]:
-        """Return the best level of each anchor over some items, shape (anchors,)."""
+    def tops(self, items: Iterable[int]) -> NDArray[np.float64]:
+        """Return the levels of each anchor that count over some items, shape (r, anchors)."""
         chosen = np.fromiter(items, dtype=np.int64)
-        if not len(chosen):
-            return np.zeros(len(self.weights))
-        best: NDArray[np.float64] = self.matrix.levels[chosen].max(axis=0).astype(np.float64)
+        best = np.zeros((self.folds, len(self.weights)))
+        count = min(self.folds, len(chosen))
+        if count:
+            levels, rest = self.matrix.levels[chosen], len(chosen) - count
+            kept = levels.max(axis=0) if count == 1 else np.partition(levels, rest, axis=0)[rest:]
+            best[self.folds - count :] = kept
         return best
+
+    def cover(self, items: Iterable[int]) -> NDArray[np.float64]:
+        """Return the level that an item must exceed to count for an anchor, shape (anchors,).
+
+        It is the r-th largest level over some items, 0 where there are fewer: gains and prices of
+        the r-fold objective are those of the plain one over these levels.
+        """
+        least: NDArray[np.float64] = self.tops(items).min(axis=0)
+        return least
 
     def value(self, items: Iterable[int]) -> int:
         """Return the objective of a set, in steps of 1 / unit."""
-        return int(self.cover(items) @ self.weights)
+        # each fold stays below 2^53, their sum need not
+        return sum(int(fold @ self.weights) for fold in self.tops(items))
 
     def counts(self, items: Iterable[int]) -> Indices:
         """Count the items of each stratum, shape (strata,)."""
@@ -137,6 +153,10 @@ class Problem:
     def relaxed(self, sizes: Indices, lower: Indices) -> Problem:
         """Return the same problem with other sizes and other lower quotas."""
         return replace(self, sizes=sizes, lower=lower, upper=np.minimum(self.upper, sizes[self.group]))
+
+    def folded(self, folds: int) -> Problem:
+        """Return the same problem with another number of items that count for an anchor."""
+        return replace(self, folds=folds)
 
     def narrowed(self, items: Indices) -> Problem:
         """Return the problem over some items, all must-include items among them.
@@ -193,6 +213,25 @@ def largest(items: Indices, values: NDArray[np.float64], most: int) -> Indices:
     mark = np.partition(own, len(own) - most)[len(own) - most]
     above = items[own > mark]
     return np.concatenate([above, items[own == mark][: most - len(above)]])
+
+
+class Cover:
+    """The levels of each anchor that count as a set grows."""
+
+    def __init__(self, problem: Problem, items: Iterable[int] = ()) -> None:
+        self._tops = problem.tops(items)
+        self._columns = np.arange(self._tops.shape[1])
+        self.least = self._tops.min(axis=0)
+        """What an item must exceed to count, shape (anchors,)."""
+
+    def add(self, levels: NDArray[Any]) -> None:
+        """Add an item: it takes the place of the least level that counts, where it is larger."""
+        if len(self._tops) == 1:
+            self._tops = np.maximum(self._tops, levels)
+        else:
+            place = self._tops.argmin(axis=0), self._columns
+            self._tops[place] = np.maximum(self.least, levels)
+        self.least = self._tops.min(axis=0)
 
 
 class Room:

@@ -42,6 +42,29 @@ class Positions(Mapping[str, int]):
         return len(self._ids)
 
 
+@dataclass
+class Counted:
+    """The r best levels of each anchor over a growing set."""
+
+    levels: Whole
+    """Shape (r, anchors), each column falling."""
+
+    @property
+    def least(self) -> Whole:
+        """Return what an item must exceed to count."""
+        last: Whole = self.levels[-1]
+        return last
+
+    def add(self, row: NDArray[Any]) -> None:
+        """Sort an item's levels in, and let the least go."""
+        row = row.astype(np.int64)
+        for place in range(len(self.levels)):
+            higher = np.maximum(self.levels[place], row)
+            row, self.levels[place] = np.minimum(self.levels[place], row), higher
+            if not row.any():
+                break
+
+
 @dataclass(frozen=True)
 class Domain:
     """What the files say about one domain, by position in `ids`."""
@@ -69,6 +92,8 @@ class Domain:
     lower: Mapping[Key, int]
     """Least items by stratum: as asked less the shortfall."""
     position: Mapping[str, int]
+    folds: int = 1
+    """r: the items that count for an anchor."""
 
     @property
     def size(self) -> int:
@@ -104,21 +129,30 @@ class Domain:
         rows: NDArray[Any] = self.levels[slice(start, stop) if items is None else items[start:stop]]
         return rows
 
-    def cover(self, item_ids: Iterable[str]) -> Whole:
-        """Return the best level of each anchor over a set."""
-        best = np.zeros(len(self.weights), dtype=np.int64)
+    def count(self, item_ids: Iterable[str]) -> Counted:
+        """Return what counts of a set."""
+        counted = Counted(np.zeros((self.folds, len(self.weights)), dtype=np.int64))
         for item_id in item_ids:
-            best = np.maximum(best, self.levels[self.position[item_id]])
-        return best
+            counted.add(self.levels[self.position[item_id]])
+        return counted
 
     def gains(self, item_ids: Iterable[str]) -> list[int]:
         """Return what each item adds to those before it."""
-        best, gains = np.zeros(len(self.weights), dtype=np.int64), []
+        counted, gains = self.count(()), []
         for item_id in item_ids:
             row = self.levels[self.position[item_id]].astype(np.int64)
-            gains.append(int(np.maximum(row - best, 0) @ self.weights))
-            best = np.maximum(best, row)
+            gains.append(int(np.maximum(row - counted.least, 0) @ self.weights))
+            counted.add(row)
         return gains
+
+    def reach(self) -> Whole:
+        """Return the best level of each anchor over all items that may be taken."""
+        shut, best = mask_of(self, self.barred), np.zeros(len(self.weights), dtype=np.int64)
+        rows = max(1, CHUNK_SCORES // max(1, len(self.weights)))
+        for at in range(0, len(self.ids), rows):
+            levels = np.where(shut[at : at + rows, None], 0, self.levels[at : at + rows])
+            best = np.maximum(best, levels.max(axis=0, initial=0))
+        return best
 
 
 def gather_domain(
@@ -127,7 +161,7 @@ def gather_domain(
     """Gather what the files say about one part of a selection.
 
     Args:
-        record: only its shortfalls are taken.
+        record: only its shortfalls and its r are taken.
         asked: the part's domains and their sizes.
         inputs: the files.
         rivals: what each item must not be taken with.
@@ -162,6 +196,7 @@ def gather_domain(
         sizes={name: size - record.lacking.get(name, 0) for name, size in asked.items()},
         lower={key: quota.lower - short.get(key, 0) for key, quota in quotas.items()},
         position=position,
+        folds=record.folds,
     )
 
 

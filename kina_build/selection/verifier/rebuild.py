@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,10 +14,12 @@ from kina_build.selection.records import (
     STATEMENTS,
     Bound,
     Certificate,
+    Coverage,
     DomainSelection,
     Guarantee,
     Selection,
     StratumCount,
+    maximised,
 )
 from kina_build.selection.verifier.evidence import Domain, Whole, count_strata
 from kina_build.selection.verifier.recompute import price_bound, worst_case
@@ -45,14 +48,14 @@ def rebuild(
 
     Args:
         domain: what the files say.
-        record: only its item_ids, cliques, thresholds, shortfalls and proof are taken as they are.
+        record: only its item_ids, cliques, thresholds, shortfalls, proof and r are taken as they are.
         document: for its conflict mode and slack.
         matrix: for the units.
     """
     gains = domain.gains(record.item_ids)
-    cover = domain.cover(record.item_ids)
-    value, slack = sum(gains), matrix.slack * len(domain.asked)
-    online = price_bound(domain, cover, record.cliques)
+    counted = domain.count(record.item_ids)
+    value, slack = sum(gains), matrix.slack * len(domain.asked) * domain.folds
+    online = price_bound(domain, counted.least, record.cliques)
     best = price_bound(domain, _levels(domain, record), record.cliques) if record.thresholds else online
     faults = [
         f"bound: {bound} steps are below the objective's {value}" for bound in (online, best) if bound < value
@@ -70,9 +73,11 @@ def rebuild(
         "gains": tuple(gain / matrix.unit for gain in gains),
         "objective": value / matrix.unit,
         "steps": value,
-        "objective_by_anchor": _by_anchor(domain, cover, matrix),
+        "objective_by_anchor": _by_anchor(domain, counted.levels.sum(axis=0), matrix),
         "zero_gain_picks": gains.count(0),
         "strata": _strata(domain, record.item_ids),
+        "maximised": maximised(domain.folds) if domain.folds > 1 else "",
+        "coverage": _coverage(domain, record, matrix) if domain.folds > 1 else None,
         "certificate": Certificate(
             method="online",
             upper_bound=online / matrix.unit,
@@ -94,10 +99,46 @@ def _levels(domain: Domain, record: DomainSelection) -> Whole:
     return np.array([record.thresholds[name][anchor] for name, anchor in domain.columns], dtype=np.int64)
 
 
+def _coverage(domain: Domain, record: DomainSelection, matrix: SupportMatrix) -> Coverage:
+    """Return F of the set, bounded by its coverage or by what every item together reaches."""
+    plain = replace(domain, folds=1)
+    value = sum(plain.gains(record.item_ids))
+    online = price_bound(plain, plain.count(record.item_ids).least, record.cliques)
+    everything = sum(n * w for n, w in zip(domain.reach().tolist(), domain.weights.tolist(), strict=True))
+    bound = min(online, everything)
+    return Coverage(
+        objective=value / matrix.unit,
+        steps=value,
+        method="online" if online < everything else "all items",
+        upper_bound=bound / matrix.unit,
+        upper_steps=bound,
+        ratio=_ratio(value, bound, matrix.slack * len(domain.asked)),
+    )
+
+
+def sum_coverage(domains: Sequence[DomainSelection], matrix: SupportMatrix) -> Coverage | None:
+    """Add the coverage of the parts up; None where nothing but F was maximised."""
+    if all(one.coverage is None for one in domains) or len(domains) == 1:
+        return domains[0].coverage
+    value = bound = 0
+    for one in domains:
+        value += one.steps if one.coverage is None else one.coverage.steps
+        bound += one.certificate.tightest.steps if one.coverage is None else one.coverage.upper_steps
+    return Coverage(
+        objective=value / matrix.unit,
+        steps=value,
+        method="sum over domains",
+        upper_bound=bound / matrix.unit,
+        upper_steps=bound,
+        ratio=_ratio(value, bound, matrix.slack * sum(len(one.sizes) for one in domains)),
+    )
+
+
 def _by_anchor(domain: Domain, cover: Whole, matrix: SupportMatrix) -> dict[str, float]:
     found: dict[str, int] = {}
-    for (_, anchor), steps in zip(domain.columns, (cover * domain.weights).tolist(), strict=True):
-        found[anchor] = found.get(anchor, 0) + steps
+    counted = zip(domain.columns, cover.tolist(), domain.weights.tolist(), strict=True)
+    for (_, anchor), level, weight in counted:
+        found[anchor] = found.get(anchor, 0) + level * weight
     return {anchor: steps / matrix.unit for anchor, steps in found.items()}
 
 
@@ -141,6 +182,11 @@ def _strata(domain: Domain, item_ids: Sequence[str]) -> tuple[StratumCount, ...]
     return tuple(rows)
 
 
+def sum_slack(domains: Sequence[DomainSelection], matrix: SupportMatrix) -> int:
+    """Return what rounding may move: each domain's slack as many times as items count."""
+    return sum(matrix.slack * len(one.sizes) * one.folds for one in domains)
+
+
 def sum_certificates(domains: Sequence[DomainSelection], matrix: SupportMatrix) -> Certificate:
     """Add the certificates of the parts up; the weakest guarantee holds for all."""
     if len(domains) == 1:
@@ -148,7 +194,7 @@ def sum_certificates(domains: Sequence[DomainSelection], matrix: SupportMatrix) 
     value = sum(one.steps for one in domains)
     upper = sum(one.certificate.steps for one in domains)
     tight = sum(one.certificate.tightest.steps for one in domains)
-    slack = matrix.slack * sum(len(one.sizes) for one in domains)
+    slack = sum_slack(domains, matrix)
     weakest = min((one.certificate.guarantee for one in domains), key=lambda one: one.factor)
     said = f"the weakest of {len(domains)} domains: {weakest.statement}"
     return Certificate(

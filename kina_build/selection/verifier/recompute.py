@@ -46,7 +46,7 @@ class Growth:
 
 
 def price_bound(domain: Domain, thresholds: Whole, cliques: Iterable[Sequence[str]]) -> int:
-    """Return sum_u w_u lambda_u plus the largest price sum: an upper bound on every allowed set.
+    """Return r sum_u w_u lambda_u plus the largest price sum: an upper bound on every allowed set.
 
     One pass for the prices, one sort, then items by falling price while the quotas let them,
     the first of each clique and stratum only.
@@ -75,7 +75,7 @@ def price_bound(domain: Domain, thresholds: Whole, cliques: Iterable[Sequence[st
             places, fits = places - 1, {}
             if places <= 0:
                 break
-    return total + int(thresholds @ domain.weights)
+    return total + domain.folds * int(thresholds @ domain.weights)
 
 
 def greedy_faults(domain: Domain, item_ids: Sequence[str], among: frozenset[str] | None = None) -> list[str]:
@@ -89,8 +89,8 @@ def greedy_faults(domain: Domain, item_ids: Sequence[str], among: frozenset[str]
     must = sorted(domain.must)
     if list(item_ids[: len(must)]) != must:
         return ["item_ids: the must-include items do not come first, by id"]
-    growth, cover = Growth(domain, must), domain.cover(must)
-    central = domain.sums_above(np.zeros_like(cover))
+    growth, counted = Growth(domain, must), domain.count(must)
+    central = domain.sums_above(np.zeros_like(counted.least))
     bounds, within = central.copy(), mask_of(domain, among or ())
     for item_id in item_ids[len(must) :]:
         at = domain.position[item_id]
@@ -98,18 +98,18 @@ def greedy_faults(domain: Domain, item_ids: Sequence[str], among: frozenset[str]
             len(growth.open_among(np.array([at]))) if among is None else within[at] and not growth.shut[at]
         ):
             return [f"item_ids: {item_id!r} was not open when it was picked"]
-        gain = int(np.maximum(domain.levels[at].astype(np.int64) - cover, 0) @ domain.weights)
+        gain = int(np.maximum(domain.levels[at].astype(np.int64) - counted.least, 0) @ domain.weights)
         near = np.flatnonzero((bounds >= gain) & ~growth.shut)
         rivals = growth.open_among(near) if among is None else near[within[near]]
         stale = rivals[bounds[rivals] > 0]  # a gain that is 0 stays 0
-        bounds[stale] = domain.sums_above(cover, stale)
+        bounds[stale] = domain.sums_above(counted.least, stale)
         # of equals the first position has the smallest id
         top = rivals[bounds[rivals] == bounds[rivals].max()]
         first = int(top[central[top].argmax()])
         if first != at:
             return [f"item_ids: {domain.ids[first]!r} should have been picked before {item_id!r}"]
         growth.take(item_id)
-        cover = np.maximum(cover, domain.levels[at])
+        counted.add(domain.levels[at])
     if among is None and len(item_ids) < domain.size and len(growth.open_among(np.arange(len(domain.ids)))):
         return ["greedy stops although an item is open"]
     return []

@@ -14,12 +14,28 @@ from typing import Any
 from kina_build.errors import UsageError
 from kina_build.rows.jsonl import canonical
 from kina_build.selection.inputs import Inputs
-from kina_build.selection.records import TIE_RULE, ConflictMode, DomainSelection, Selection
+from kina_build.selection.records import (
+    FOLDED_FORMAT,
+    FORMAT,
+    TIE_RULE,
+    ConflictMode,
+    DomainSelection,
+    Selection,
+)
 from kina_build.selection.verifier.evidence import Domain, gather_domain, parts_of, rivals_of
-from kina_build.selection.verifier.rebuild import rebuild, sum_certificates, threshold_faults
+from kina_build.selection.verifier.rebuild import (
+    rebuild,
+    sum_certificates,
+    sum_coverage,
+    sum_slack,
+    threshold_faults,
+)
 from kina_build.selection.verifier.recompute import clique_faults, greedy_faults, set_faults
 from kina_build.selection.verifier.recount import shortfall_faults
 from kina_build.support.matrix import LARGEST_SUM, SupportMatrix
+
+EARLIER = 2
+"""A file of the earlier form."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +66,8 @@ class Expected:
     size: int | None = None
     """Items in all."""
     conflict_mode: ConflictMode | None = None
+    folds: int | None = None
+    """Items that count for an anchor, or all of a set that holds fewer."""
 
 
 def verify(document: Selection, inputs: Inputs, expected: Expected = Expected()) -> Verification:
@@ -103,6 +121,10 @@ def _content_faults(document: Selection, inputs: Inputs, expected: Expected) -> 
         faults.append(f"k: {total}, but {expected.size} was expected")
     if expected.conflict_mode is not None and expected.conflict_mode != document.conflict_mode:
         faults.append(f"conflict_mode: {document.conflict_mode}, but {expected.conflict_mode} was expected")
+    wanted = [max(1, min(expected.folds, record.k)) for record in document.domains if expected.folds]
+    folds = [record.folds for record in document.domains]
+    if expected.folds is not None and wanted != folds:
+        faults.append(f"folds: {max(folds)}, but {expected.folds} was expected")
     return faults
 
 
@@ -144,6 +166,8 @@ def _check_part(
     domain = gather_domain(record, sizes, inputs, rivals)
     if any(level < 0 for level in domain.lower.values()):
         return ["strata: a shortfall above the lower quota"], None
+    if record.folds > max(1, sum(sizes.values())):
+        return [f"folds: {record.folds}, which is more than the items"], None
     faults = set_faults(domain, record.item_ids) or _shape_faults(domain, record, document)
     if faults := faults or _order_faults(domain, record):
         return faults, None
@@ -216,15 +240,17 @@ def _total_faults(
     document: Selection, domains: Sequence[DomainSelection], matrix: SupportMatrix
 ) -> list[str]:
     """Check the sums over the domains at the head of the document."""
-    steps = sum(one.steps for one in domains)
+    steps, total = sum(one.steps for one in domains), sum_coverage(domains, matrix)
     head = {
         "item_ids": [item_id for one in domains for item_id in one.item_ids],
         "gains": [gain for one in domains for gain in one.gains],
         "objective": steps / matrix.unit,
         "steps": steps,
-        "slack": matrix.slack * sum(len(one.sizes) for one in domains),
+        "slack": sum_slack(domains, matrix),
         "zero_gain_picks": sum(one.zero_gain_picks for one in domains),
         "certificate": sum_certificates(domains, matrix).model_dump(mode="json"),
+        "coverage": None if total is None else total.model_dump(mode="json"),
+        "format": FOLDED_FORMAT if total else document.format if document.format == EARLIER else FORMAT,
     }
     said = document.model_dump(mode="json", include=set(head))
     return [f"{key}: {was!r}, recomputed {now!r}" for key, now, was in _leaves(head, said, "")]
