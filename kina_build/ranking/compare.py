@@ -18,7 +18,7 @@ from kina_build.ranking.files.sources import ScoreTable
 from kina_build.ranking.intervals import two_sided_z
 from kina_build.ranking.leaderboard import Row, figure, p_figure
 from kina_build.ranking.options import CompareOptions
-from kina_build.ranking.pairs import detectable_difference, mcnemar_exact, mcnemar_mid_p, paired_z
+from kina_build.ranking.pairs import detectable_difference, mcnemar_exact, mcnemar_mid_p, paired_z, possible
 from kina_build.ranking.ranks import paired_standard_errors
 from kina_build.rows.jsonl import write_records
 from kina_build.scoring.responses import read_responses
@@ -77,8 +77,8 @@ class Comparison(Row):
     p_exact: float | None = None
     only_first: int | None = None
     only_second: int | None = None
-    needed: float
-    """Least difference that these items show with 80 % power."""
+    needed: float | None
+    """Least difference that these items show with 80 % power; None: more than any difference can be."""
     items_needed: int | None
     """Items of this kind that would show the difference seen with 80 % power; None of no difference."""
     disciplines: tuple[Gap, ...] = ()
@@ -101,9 +101,12 @@ class Comparison(Row):
 
     def __str__(self) -> str:
         """Say what was seen and what was needed."""
+        needed = (
+            "too few items to show any" if self.needed is None else f"{100 * self.needed:.1f} points needed"
+        )
         return (
             f"{self.first} less {self.second}: {100 * self.difference:+.1f} points "
-            f"({100 * self.low:+.1f} to {100 * self.high:+.1f}); {100 * self.needed:.1f} points needed"
+            f"({100 * self.low:+.1f} to {100 * self.high:+.1f}); {needed}"
         )
 
 
@@ -251,7 +254,7 @@ def compare_two(
         level=rules.level,
         **_cases(two),
         **_test(two, difference, se),
-        needed=figure(needed),
+        needed=possible(needed),
         items_needed=math.ceil(n * (needed / difference) ** 2) if seen else None,
         disciplines=_by_discipline(two, rules.level),
         lengths=_by_length(two, lengths or {}, rules.level),

@@ -220,17 +220,33 @@ class ResultsOptions:
     items: Path | None = option(None, help="Instead of a release: a pool, by id.", role=Role.input)
     model: str | None = option(None, help="Name of the model, in place of the logs'.")
     task: tuple[str, ...] = option(
-        (), help="Take only this task; of several, each item's id begins with its task's name."
+        (),
+        help="Take only this task, or those of a pattern (*); of several, each item's id begins with its "
+        "task's name.",
     )
     metric: str | None = option(None, help="Metric or scorer, where a log has several.")
     filter: str | None = option(None, help="Filter of lm-evaluation-harness, where it ran several.")
+    apart: bool = option(
+        False, "--apart", help="Take several logs of one model as so many models, named by tool and task."
+    )
+    board: Path | None = option(
+        None,
+        help="Also rank the models: pages with the board, and its leaderboard.json.",
+        role=Role.folder,
+        metavar="FOLDER",
+    )
+    missing: Literal["wrong", "common", "bounds"] | None = option(
+        None, help="On the --board: what becomes of items without a score, as `kina rank --missing`."
+    )
 
     def check(self) -> None:
         """Refuse options that do not go together.
 
         Raises:
-            UsageError: questions from two places.
+            UsageError: questions from two places; an option of the board without one.
         """
+        if self.missing is not None and self.board is None:
+            raise UsageError("--missing belongs to --board", hint="kina rank takes it for a scores file")
         if self.release is not None and self.items is not None:
             raise UsageError("--release brings its own items: leave out --items")
 

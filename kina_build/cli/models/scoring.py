@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kina_build.cli.command import Run, command
 from kina_build.cli.models import scoring_views as views
 from kina_build.scoring.options import ExtractOptions, LinkOptions, ResultsOptions, RunOptions, ScoreOptions
+
+if TYPE_CHECKING:
+    from kina_build.ranking import Leaderboard
 
 
 def run(run: Run, options: RunOptions) -> None:
@@ -185,16 +190,35 @@ def results(run: Run, options: ResultsOptions) -> None:
     lighteval (details and results), HELM run folders, Every Eval Ever, MMLU-Pro's eval_results and
     matrices of scores; a folder is looked through. The scores are each tool's own. To have all
     replies read by one rule, write them with --responses and mark them with `kina score`.
+
+    From strangers' logs to a board in one command: kina results logs --apart --board board
     """
     from kina_build.scoring.results import collect_results
 
     options.check()
     stage = run.start("results", options, show=views.show_results)
     found = collect_results(options)
+    board = _rank_results(run, options, found.trials) if options.board is not None else None
     found.write(options.output)
     if options.responses is not None:
         found.write_responses(options.responses)
-    stage.finish(found.report, exit_code=int(not found.agrees))
+    ranked = {} if board is None else {"board": board.report}
+    stage.finish(found.report | ranked, exit_code=int(not found.agrees))
+
+
+def _rank_results(run: Run, options: ResultsOptions, trials: Sequence[Any]) -> Leaderboard:
+    """Rank the models of other tools' logs, and write the board and its pages."""
+    from kina_build.ranking import rank
+    from kina_build.report import write_report
+    from kina_build.report.folder import check_target
+
+    folder = options.board or Path()
+    check_target(folder)
+    with run.console.progress("resampling") as progress:
+        board = rank(trials, missing=options.missing, rules=run.settings.ranking, on_progress=progress)
+    write_report(folder, leaderboard=board, title="Leaderboard")
+    board.write(folder / "leaderboard.json")
+    return board
 
 
 def link(run: Run, options: LinkOptions) -> None:

@@ -266,7 +266,10 @@ def _disciplines(rows: Sequence[Row], name: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for row in rows:
         item_id, discipline = str(row.values["item_id"]), str(row.values.get("discipline") or "")
-        if found.setdefault(item_id, discipline) != discipline:
+        known = found.setdefault(item_id, discipline)
+        if not known:  # a row that tells none contradicts none
+            found[item_id] = discipline
+        elif discipline not in ("", known):
             fault = f"discipline: {discipline!r}, but {found[item_id]!r} on an earlier row of {item_id!r}"
             raise RowErrors([RowFault(name, row.line, fault)])
     return found
