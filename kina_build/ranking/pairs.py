@@ -102,6 +102,18 @@ def possible(least: float) -> float | None:
     return figure(least) if least <= 1 else None
 
 
+def span(difference: float, reach: float, name: str = "") -> dict[str, float]:
+    """Return the bounds of a difference, as fields of a record: no two models differ by more than 1.
+
+    Args:
+        difference: of two means.
+        reach: to either side.
+        name: what the names of the fields end with, "" or "_simultaneous".
+    """
+    low, high = max(difference - reach, -1.0), min(difference + reach, 1.0)
+    return {f"low{name}": figure(low), f"high{name}": figure(high)}
+
+
 def median_possible(pairs: Sequence[Pair]) -> float | None:
     """Return the median over neighbours of their detectable differences; None of too few items, or of one."""
     gaps = [inf if pair.mdd is None else pair.mdd for pair in pairs if pair.p_next_holm is not None]
@@ -145,10 +157,8 @@ def _compare(study: Study, discordance: Discordance, a: int, b: int) -> Pair:
         first=board.models[a],
         second=board.models[b],
         difference=figure(difference),
-        low=figure(difference - alone),
-        high=figure(difference + alone),
-        low_simultaneous=figure(difference - all_pairs),
-        high_simultaneous=figure(difference + all_pairs),
+        **span(difference, alone),
+        **span(difference, all_pairs, "_simultaneous"),
         distinct=bool(contrasts.beats_simultaneous[a, b]),
         win=figure(contrasts.win[a, b]),
         # where items hang together, the formula for independent ones promises too much

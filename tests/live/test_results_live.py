@@ -62,8 +62,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lm_eval.run("python", HERE / "tiny_model.py", "lessons.json", "tiny", cwd=folder)
     lm_eval.run(
         "lm_eval", "run", "--tasks", "few_mc,few_gen", "--include_path", folder / "few", "--model", "hf",
-        "--model_args", "pretrained=tiny,dtype=float32", "--device", "cpu", "--batch_size", "8", "--log_samples",
-        "--gen_kwargs", "max_gen_toks=4", "--output_path", folder / "logs" / "lm_eval",
+        "--model_args", "pretrained=tiny,dtype=float32", "--device", "cpu", "--batch_size", "8",
+        "--log_samples", "--gen_kwargs", "max_gen_toks=4", "--output_path", folder / "logs" / "lm_eval",
         cwd=folder, **ONE_THREAD,
     )  # fmt: skip
     install("inspect-ai", INSPECT).run(
