@@ -48,6 +48,12 @@ class RunOptions:
     shots: int | None = option(None, help="Solved questions of the release to show first.", min=1)
     shots_from: str = option("dev", help="Split that they are taken from.")
     direct: bool = option(False, "--direct", help="Ask for the answer alone, without reasoning.")
+    likeliest: bool = option(
+        False,
+        "--likeliest",
+        help="Ask for the label alone, and take the likeliest by the first token's log-probabilities; "
+        "refused where the endpoint tells none.",
+    )
     base_url: str | None = option(None, help="Else OPENAI_BASE_URL.", role=Role.manner)
     samples: int | None = option(None, help="Replies per item.", min=1)
     temperature: float | None = setting(
@@ -98,12 +104,14 @@ class RunOptions:
             )
 
     def _check_wording(self) -> None:
-        worded = self.template or self.system or self.shots or self.direct
+        worded = self.template or self.system or self.shots or self.direct or self.likeliest
         if worded and self.release is None and self.items is None:
             raise UsageError(
-                "--template, --system, --shots and --direct belong to multiple-choice questions",
+                "--template, --system, --shots, --direct and --likeliest belong to multiple-choice questions",
                 hint="--release or --items",
             )
+        if self.likeliest and (self.direct or self.batch):
+            raise UsageError(f"--likeliest does not go with {'--direct' if self.direct else '--batch'}")
         if self.shots is not None and self.release is None:
             raise UsageError("--shots belongs to --release: examples come from another of its splits")
         if self.shots is not None and self.shots_from == self.split:

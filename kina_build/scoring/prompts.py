@@ -28,6 +28,12 @@ DIRECT_INSTRUCTION = (
 )
 """Asks for the answer alone: no chain of thought."""
 
+LABEL_PROMPT_VERSION = "mc-label-1"
+LABEL_INSTRUCTION = (
+    "Read the question and choose the one correct option. Reply with its label alone, one of: {labels}."
+)
+"""Asks for a reply whose first token is the label."""
+
 PAIR_QUESTION = "Subject: {subject}\nRelation: {relation}\nWhich objects does this relation hold with?"
 """Asked of a knowledge-base pair whose relation has no question of its own."""
 

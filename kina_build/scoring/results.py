@@ -44,7 +44,7 @@ class Results:
             "items": len({trial.item_id for trial in self.trials}),
             "rows": len(self.trials),
             "replies": sum(trial.response is not None for trial in self.trials),
-            "notes": [note for log in self.logs for note in log.notes],
+            "notes": [*(note for log in self.logs for note in log.notes), *_without_replies(self.logs)],
             "passed_over": list(self.passed_over),
         }
 
@@ -53,8 +53,12 @@ class Results:
         write_records(path, self.trials)
 
     def write_responses(self, path: Path | str) -> None:
-        """Write the raw replies, as `kina score --responses` reads them."""
-        write_records(path, map(_response, self.trials))
+        """Write the raw replies, as `kina score --responses` reads them.
+
+        A trial that was scored without one, by likelihoods, has nothing to be read anew.
+        """
+        replied = (one for one in self.trials if one.response is not None or one.score is None)
+        write_records(path, map(_response, replied))
 
     def __str__(self) -> str:
         """Give a line a log."""
@@ -63,6 +67,16 @@ class Results:
             + ("" if one.agrees else f", but its log states {one.stated}")
             for one in (log.agreement for log in self.logs)
         )
+
+
+def _without_replies(logs: Sequence[Log]) -> list[str]:
+    """Name the logs whose scores come from no replies, beside others whose do."""
+    spoken = [log for log in logs if any(one.response is not None for one in log.trials)]
+    silent = [
+        log for log in logs if all(one.response is None and one.score is not None for one in log.trials)
+    ]
+    why = "scores without replies; there is nothing to mark anew"
+    return [f"{log.model}, {log.task}: {why}" for log in silent if spoken]
 
 
 def _response(trial: Trial) -> Response:

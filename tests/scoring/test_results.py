@@ -429,3 +429,16 @@ def test_missing_without_a_board_is_refused(kina: Kina, tmp_path: Path) -> None:
     write(tmp_path / "a.json", inspect_log(FOUR, 0.75))
     done = kina("results", "a.json", "--missing", "wrong")
     assert (done.exit_code, "--missing belongs to --board" in done.stderr) == (2, True)
+
+
+def test_scores_by_likelihood_have_no_reply_to_be_marked_anew(tmp_path: Path) -> None:
+    """A call that failed stays among the replies: it is missing, where a likelihood is not."""
+    samples = write_lines(tmp_path / "samples_toy_2026.jsonl", [harness_row(1, 1.0)])
+    write(tmp_path / "results_2026.json", harness_results(1.0))
+    bad = sample("q3", 1, None, error={"message": "boom"}, scores={}, output={})
+    log = write(tmp_path / "log.json", inspect_log([sample("q1", 1, "C"), bad], 1.0))
+    found = collect_results(ResultsOptions(logs=(samples, log)))
+    assert found.report["notes"] == ["org/m, toy: scores without replies; there is nothing to mark anew"]
+    found.write_responses(tmp_path / "replies.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "replies.jsonl").read_text().splitlines()]
+    assert [(row["item_id"], row["status"]) for row in rows] == [("q1", "ok"), ("q3", "server_error")]

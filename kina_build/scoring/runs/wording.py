@@ -14,6 +14,8 @@ from kina_build.scoring.prompts import (
     DIRECT_INSTRUCTION,
     DIRECT_PROMPT_VERSION,
     INSTRUCTION,
+    LABEL_INSTRUCTION,
+    LABEL_PROMPT_VERSION,
     PROMPT_VERSION,
     build_prompt,
     prompt_digest,
@@ -42,16 +44,18 @@ class Wording:
     """Solved questions, shown as turns of the talk."""
     direct: bool = False
     """Ask for the answer alone, without reasoning."""
+    label: bool = False
+    """Ask for the label alone, as the first token."""
 
     @property
     def plain(self) -> bool:
         """Tell whether the question is put in our own words and nothing else."""
-        return self.template is None and self.system is None and not self.examples and not self.direct
+        return self == Wording(name=self.name)
 
     @property
     def version(self) -> str:
         """Return what names these words in reports: ours by version, others by their digest."""
-        own = DIRECT_PROMPT_VERSION if self.direct else PROMPT_VERSION
+        own, _ = self._own()
         base = own if self.template is None else f"template-{prompt_digest(self.template)[:12]}"
         parts = [f"{len(self.examples)}-shot"] if self.examples else []
         if self.system is not None:
@@ -72,7 +76,8 @@ class Wording:
         for one in self.examples:
             if one.item_id != question.item_id:
                 talk.append({"role": "user", "content": self._put(one, None)})
-                talk.append({"role": "assistant", "content": f"Answer: {one.answer}"})
+                told = one.answer if self.label else f"Answer: {one.answer}"
+                talk.append({"role": "assistant", "content": str(told)})
         talk.append({"role": "user", "content": self._put(question, order)})
         return tuple(talk)
 
@@ -86,8 +91,14 @@ class Wording:
         """Return the digests of the options where the prompt is not our own, which proves them itself."""
         return None if self.plain else tuple(map(hash_option, question.choices))
 
+    def _own(self) -> tuple[str, str]:
+        """Return the version and the text of our own instruction."""
+        if self.label:
+            return LABEL_PROMPT_VERSION, LABEL_INSTRUCTION
+        return (DIRECT_PROMPT_VERSION, DIRECT_INSTRUCTION) if self.direct else (PROMPT_VERSION, INSTRUCTION)
+
     def _put(self, question: Question, order: Sequence[int] | None) -> str:
-        instruction = DIRECT_INSTRUCTION if self.direct else INSTRUCTION
+        _, instruction = self._own()
         if self.template is None:
             return build_prompt(question, order, instruction)
         shown = [question.choices[place] for place in order or range(len(question.choices))]
