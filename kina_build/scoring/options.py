@@ -54,6 +54,12 @@ class RunOptions:
         help="Ask for the label alone, and take the likeliest by the first token's log-probabilities; "
         "refused where the endpoint tells none.",
     )
+    helps: Path | None = option(
+        None,
+        help="Rows item_id, universe, operations: ask each question four times, alone and with either or "
+        "both; beside r.jsonl stand r.universe.jsonl, r.operations.jsonl, r.both.jsonl.",
+        role=Role.input,
+    )
     base_url: str | None = option(None, help="Else OPENAI_BASE_URL.", role=Role.manner)
     samples: int | None = option(None, help="Replies per item.", min=1)
     temperature: float | None = setting(
@@ -104,10 +110,12 @@ class RunOptions:
             )
 
     def _check_wording(self) -> None:
-        worded = self.template or self.system or self.shots or self.direct or self.likeliest
+        own = self.direct or self.likeliest or self.helps
+        worded = self.template or self.system or self.shots or own
         if worded and self.release is None and self.items is None:
             raise UsageError(
-                "--template, --system, --shots, --direct and --likeliest belong to multiple-choice questions",
+                "--template, --system, --shots, --direct, --likeliest and --helps belong to multiple-choice "
+                "questions",
                 hint="--release or --items",
             )
         if self.likeliest and (self.direct or self.batch):

@@ -30,40 +30,44 @@ def run(run: Run, options: RunOptions) -> None:
 
     from kina_build.chat import ReplyLog, open_log
     from kina_build.scoring.runs.asking import carry_out, plan_inquiry, put_together
+    from kina_build.scoring.runs.conditions import named, output_of, read_conditions
     from kina_build.scoring.runs.targets import estimate, read_targets
 
     rules = run.section(options, "chat")
     options.check()
     options = replace(options, log=options.log or options.output.with_suffix(".replies.jsonl"))
     targets = read_targets(options, rules)
-    asked = [(one, plan_inquiry(options, run.section(options, "scoring"), one)) for one in targets]
-    first = asked[0][1]
+    scoring, conditions = run.section(options, "scoring"), read_conditions(options.helps)
+    asked = [(one, c, plan_inquiry(options, scoring, one, c)) for c in conditions for one in targets]
+    first = asked[0][2]
     params = {"samples": first.samples, "call": dict(first.params), "prompt_version": first.prompt_version}
-    stage = run.start("run", options, show=views.show_run, params=params)
+    files = [output_of(options.output, condition) for condition in conditions]
+    stage = run.start("run", options, show=views.show_run, params=params, more=files[1:])
     if options.dry_run:
         log = ReplyLog.peek(options.log)
-        plans = [{"model": one.model, **asdict(estimate(inquiry, one, log))} for one, inquiry in asked]
-        report = {"calls": sum(len(inquiry.calls) for _, inquiry in asked), "items": first.items}
+        plans = [{"model": named(one, c), **asdict(estimate(inquiry, one, log))} for one, c, inquiry in asked]
+        report = {"calls": sum(len(inquiry.calls) for _, _, inquiry in asked), "items": first.items}
         log_name = options.log.name if options.log else None
         run.report(report | {"log": log_name, "estimates": plans}, views.show_plan)
         return
     log, answered = open_log(options.log, fresh=run.force, say=run.console.warn), []
-    whom = [one.endpoint() for one in targets]
-    for (one, inquiry), endpoint in zip(asked, whom, strict=True):
-        with run.console.progress(f"asking {one.model}") as progress:
+    whom = {one.model: one.endpoint() for one in targets}
+    for one, c, inquiry in asked:
+        with run.console.progress(f"asking {named(one, c)}") as progress:
             answered.append(
                 carry_out(
                     inquiry,
-                    one.model,
-                    endpoint,
+                    named(one, c),
+                    whom[one.model],
                     log,
                     rules=one.rules,
                     on_progress=progress,
                     batch=options.batch,
                 )
             )
+    for place, file in enumerate(files):
+        put_together(answered[place * len(targets) : (place + 1) * len(targets)]).write(file)
     answers = put_together(answered)
-    answers.write(options.output)
     stage.finish(
         answers.report,
         exit_code=1 if answers.report["failed"] else 0,

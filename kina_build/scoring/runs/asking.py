@@ -23,6 +23,7 @@ from kina_build.scoring.options import RunOptions
 from kina_build.scoring.prompts import LIST_PROMPT_VERSION, PAIR_PROMPT_VERSION, PROMPT_VERSION
 from kina_build.scoring.questions import Question, as_questions, read_items, read_release
 from kina_build.scoring.runs.calls import Call, collect_responses, plan_calls, plan_list_calls
+from kina_build.scoring.runs.conditions import Condition, check_helps
 from kina_build.scoring.runs.likeliest import LikeliestLabels, check_first_token, label_params
 from kina_build.scoring.runs.targets import Target
 from kina_build.scoring.runs.wording import Wording, choose_examples, read_template
@@ -111,13 +112,19 @@ def ask(
     return carry_out(inquiry, model, whom, opened, rules=chat, on_progress=on_progress)
 
 
-def plan_inquiry(options: RunOptions, rules: ScoringRules, target: Target | None = None) -> Inquiry:
+def plan_inquiry(
+    options: RunOptions,
+    rules: ScoringRules,
+    target: Target | None = None,
+    condition: Condition | None = None,
+) -> Inquiry:
     """Read what is to be asked, and list its calls.
 
     Args:
         options: checked; which file is read.
         rules: samples, temperature, most tokens, those of the options included.
         target: the model; None: the one that the options name.
+        condition: what the questions are given; None: nothing.
 
     Raises:
         UsageError: a parameter of the call that is not JSON.
@@ -136,13 +143,16 @@ def plan_inquiry(options: RunOptions, rules: ScoringRules, target: Target | None
         asked = read_release(options.release, options.split, keyed=False)
     else:
         asked = read_items(options.items or Path())
+    asked = asked[: options.limit]
+    if condition is not None and options.helps is not None:
+        check_helps(options.helps, condition.helps, asked)
+        asked = condition.put(asked)
     samples, wording = options.samples or rules.samples, read_wording(options)
     shuffle_seed = options.seed if options.shuffle else None
     if options.likeliest:
         params = label_params(options.max_tokens) | params_of_call(options, target)
-    calls = plan_calls(
-        asked[: options.limit], model, samples, params, shuffle_seed=shuffle_seed, wording=wording
-    )
+    calls = plan_calls(asked, model, samples, params, shuffle_seed=shuffle_seed, wording=wording)
+    calls = calls if condition is None else condition.mark(calls, asked)
     if options.likeliest:
         collect = LikeliestLabels({one.item_id: one.labels for one in asked})
         return Inquiry(calls, collect, wording.version, samples, params, check_first_token)
@@ -259,9 +269,7 @@ def carry_out(
         "completion_tokens": sum(reply.completion_tokens for reply in replies),
         "cost": cost_of(replies, rules),
         "torn_log_lines": log.torn,
-        "served": dict(
-            sorted(Counter(reply.served_model for reply in replies if reply.served_model).items())
-        ),
+        "served": _count_served(replies),
         "tool_calls": sum(reply.tool_calls is not None for reply in replies),
         "first_tool_call": next((reply.tool_calls for reply in replies if reply.tool_calls), None),
     }
