@@ -114,6 +114,63 @@ def measure_coverage(boards: int = 400, models: int = 20, items: int = 899) -> N
     print(f"  percentile intervals, all rows at once {np.mean(percentile):.3f}   claims .95")
 
 
+PASSAGES, PER_PASSAGE = 112, 8
+"""Some 900 items, eight on each passage."""
+GAPS = 0.03
+"""Share of the calls that fail, whoever makes them: they count as wrong for all alike."""
+
+
+def draw_passages(means: np.ndarray, gap_rates: np.ndarray, rng: np.random.Generator) -> dict[str, Board]:
+    """Draw boards of one set of answers: models are good or bad at whole passages, and calls fail.
+
+    Args:
+        means: true accuracies on what was answered.
+        gap_rates: of each model.
+        rng: of everything.
+
+    Returns:
+        The board with its passages as clusters, and as if items were independent; gaps count as wrong.
+    """
+    items, models = PASSAGES * PER_PASSAGE, len(means)
+    shared = np.repeat(rng.normal(size=(models, PASSAGES)), PER_PASSAGE, axis=1)
+    latent = (shared + rng.normal(size=(models, items))) / np.sqrt(2)
+    scores = (latent < ndtri(means)[:, None]).astype(float)
+    scores[rng.random(scores.shape) < gap_rates[:, None]] = np.nan
+    names, ids = [f"m{row:03d}" for row in range(models)], [f"q{column:05d}" for column in range(items)]
+    clusters = {item: f"p{column // PER_PASSAGE:04d}" for column, item in enumerate(ids)}
+    return {
+        "passages together": build_board(names, ids, scores, clusters=clusters, missing="wrong"),
+        "items alone": build_board(names, ids, scores, missing="wrong"),
+    }
+
+
+def measure_coverage_with_passages(boards: int = 300, models: int = 10) -> None:
+    """Show coverage with passages and gaps: equal gaps, and gaps that only the better half has."""
+    means, truth = np.linspace(0.46, 0.54, models), np.arange(models, 0, -1)
+    print(
+        f"coverage of true ranks, {boards} boards of {models} models (accuracies .46 to .54), {PASSAGES} "
+        f"passages of {PER_PASSAGE}, gaps counted as wrong: all rows at once (worst row), nominal .95"
+    )
+    better = np.where(np.arange(models) >= models // 2, 2 * GAPS, 0.0)
+    for name, rates in (("gaps for all alike", np.full(models, GAPS)), ("for the better half", better)):
+        # a gap that counts as wrong lowers what is being estimated: the truth is the order of these
+        lowered = means * (1 - rates)
+        ranks = 1 + (lowered[None, :] > lowered[:, None] + 1e-12).sum(axis=1)
+        assert name != "gaps for all alike" or (ranks == truth).all()
+        rng = np.random.default_rng(5)
+        covered: dict[str, list[np.ndarray]] = {}
+        rows: dict[str, list[np.ndarray]] = {}
+        for number in range(boards):
+            for kind, board in draw_passages(means, rates, rng).items():
+                sets = rank_sets(compare_all(board, resample(board, 1000, number), 0.95))
+                inside = (sets.low_simultaneous <= ranks) & (ranks <= sets.high_simultaneous)
+                covered.setdefault(kind, []).append(inside.all())
+                rows.setdefault(kind, []).append((sets.low <= ranks) & (ranks <= sets.high))
+        for kind, found in covered.items():
+            worst = np.mean(rows[kind], axis=0).min()
+            print(f"  {name:20} {kind:18} {np.mean(found):.3f}  ({worst:.3f})")
+
+
 def show_trap() -> None:
     rng = np.random.default_rng(4)
     strata = np.repeat(np.arange(261), [4] * 116 + [3] * 145)
@@ -130,6 +187,7 @@ def main() -> None:
     compare_size()
     show_trap()
     measure_coverage()
+    measure_coverage_with_passages()
     sys.stdout.flush()
 
 

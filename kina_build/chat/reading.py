@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -48,6 +49,7 @@ def read_completion(key: str, body: bytes) -> ChatReply:
             finish_reason=choice.get("finish_reason"),
             served_model=_named(document.get("model")),
             tool_calls=_tool_calls(message),
+            first_token=_first_token(choice),
             prompt_tokens=usage.get("prompt_tokens") or 0,
             completion_tokens=usage.get("completion_tokens") or 0,
         )
@@ -169,6 +171,17 @@ def _tool_calls(message: dict[str, Any]) -> str | None:
     """Return the calls of tools in a message, as JSON text."""
     calls = message.get("tool_calls") or message.get("function_call")
     return whole(json.dumps(calls, ensure_ascii=False)) if calls else None
+
+
+def _first_token(choice: dict[str, Any]) -> dict[str, float] | None:
+    """Return the likeliest first tokens with their log-probabilities; None where none are told."""
+    told = choice.get("logprobs")
+    content = told.get("content") if isinstance(told, dict) else None
+    if not isinstance(content, list) or not content:
+        return None
+    tops = content[0].get("top_logprobs") or [content[0]]
+    values = {whole(str(one["token"])): float(one["logprob"]) for one in tops}
+    return {token: value for token, value in values.items() if math.isfinite(value)}
 
 
 def _status(text: str, reasoning: str, finish_reason: str | None, refusal: str | None) -> Status:

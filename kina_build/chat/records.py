@@ -69,6 +69,8 @@ class ChatReply(BaseModel):
     completion_tokens: int = 0
     time_s: float | None = None
     """Seconds from the call to its reply."""
+    first_token: dict[str, float] | None = None
+    """Log-probabilities of the likeliest first tokens, where the endpoint tells them."""
     error: str | None = None
 
     @property

@@ -113,6 +113,7 @@ class Run:
         params: Mapping[str, Any] | None = None,
         is_ours: Callable[[Path], bool] | None = None,
         kept: Sequence[Path] = (),
+        more: Sequence[Path] = (),
     ) -> Stage:
         """Start a stage whose options say themselves what it reads, writes and is shaped by.
 
@@ -123,6 +124,7 @@ class Run:
             params: what shapes the outputs beside the options: resolved settings.
             is_ours: tells by its content whether an output is ours, where no manifest does.
             kept: more files that no output may be, such as those beside a ledger.
+            more: outputs beside those that the options name.
 
         Raises:
             UsageError: as stage.
@@ -133,7 +135,7 @@ class Run:
         return self.stage(
             command,
             inputs=paths(options, Role.input),
-            outputs=paths(options, Role.output, Role.folder),
+            outputs=[*paths(options, Role.output, Role.folder), *more],
             params=parameters(options) | dict(params or {}),
             show=show,
             folders=folders,

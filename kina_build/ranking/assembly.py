@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from kina_build.config import RankingRules
 from kina_build.progress import Progress, silent
 from kina_build.ranking.board import USED_IN_FILTER, Board
@@ -23,7 +21,7 @@ from kina_build.ranking.leaderboard import (
     Stability,
     figure,
 )
-from kina_build.ranking.pairs import compare_pairs
+from kina_build.ranking.pairs import compare_pairs, median_possible
 from kina_build.ranking.ranks import compare_all, order_models
 from kina_build.ranking.stability import measure_agreement, split_half, thin
 from kina_build.ranking.standings import Study, build_standings, interval_method
@@ -83,12 +81,11 @@ def rank_board(
     order = order_models(board.accuracy, board.models)
     floors = find_floors(extras.key, extras.letters) if extras.key else None
     pairs = compare_pairs(study, order)
-    gaps = [pair.mdd for pair in pairs if pair.p_next_holm is not None]
     stability = _stability(board, resamples, rules, seed) if len(order) > 1 else None
     return Leaderboard(
         standings=build_standings(study, order, floors),
         pairs=tuple(pairs),
-        mdd=figure(float(np.median(gaps))) if gaps else None,
+        mdd=median_possible(pairs),
         tau=stability.tau if stability else None,
         models=len(order),
         items=len(board.item_ids),

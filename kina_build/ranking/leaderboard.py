@@ -99,8 +99,8 @@ class Pair(Row):
     only_second: int | None = None
     win: float | None = None
     """Share of resamples in which the first is ahead, ties counting half."""
-    mdd: float
-    """Least difference that this many items show with 80 % power."""
+    mdd: float | None
+    """Least difference that this many items show with 80 % power; None: more than any difference can be."""
 
 
 class Stability(Row):
@@ -179,7 +179,8 @@ class Leaderboard(Row):
     standings: tuple[Standing, ...]
     pairs: tuple[Pair, ...]
     mdd: float | None
-    """Median over neighbours of the least difference shown with 80 % power."""
+    """Median over neighbours of the least difference shown with 80 % power; None: there are no neighbours,
+    or too few items to show any difference."""
     tau: float | None
     """Mean Kendall tau-b between resampled and full order."""
     models: int

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from statistics import NormalDist
+from math import inf
+from statistics import NormalDist, median
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,29 @@ def detectable_difference(discordant: float, delta: float, n: int, factor: float
     return float(factor * np.sqrt(max(discordant - delta * delta, RULE_OF_THREE / n) / n))
 
 
+def possible(least: float) -> float | None:
+    """Return a detectable difference as a figure; None where no two models can differ by so much."""
+    return figure(least) if least <= 1 else None
+
+
+def span(difference: float, reach: float, name: str = "") -> dict[str, float]:
+    """Return the bounds of a difference, as fields of a record: no two models differ by more than 1.
+
+    Args:
+        difference: of two means.
+        reach: to either side.
+        name: what the names of the fields end with, "" or "_simultaneous".
+    """
+    low, high = max(difference - reach, -1.0), min(difference + reach, 1.0)
+    return {f"low{name}": figure(low), f"high{name}": figure(high)}
+
+
+def median_possible(pairs: Sequence[Pair]) -> float | None:
+    """Return the median over neighbours of their detectable differences; None of too few items, or of one."""
+    gaps = [inf if pair.mdd is None else pair.mdd for pair in pairs if pair.p_next_holm is not None]
+    return possible(median(gaps)) if gaps else None
+
+
 def _binomial(b: int, c: int) -> tuple[float, float]:
     """Return P(X <= min(b, c)) and P(X = min(b, c)) for X ~ Binomial(b + c, 1/2)."""
     from scipy.special import bdtr
@@ -133,14 +157,12 @@ def _compare(study: Study, discordance: Discordance, a: int, b: int) -> Pair:
         first=board.models[a],
         second=board.models[b],
         difference=figure(difference),
-        low=figure(difference - alone),
-        high=figure(difference + alone),
-        low_simultaneous=figure(difference - all_pairs),
-        high_simultaneous=figure(difference + all_pairs),
+        **span(difference, alone),
+        **span(difference, all_pairs, "_simultaneous"),
         distinct=bool(contrasts.beats_simultaneous[a, b]),
         win=figure(contrasts.win[a, b]),
         # where items hang together, the formula for independent ones promises too much
-        mdd=figure(max(factor * se, _least(study)) if board.clustered else mdd),
+        mdd=possible(max(factor * se, _least(study)) if board.clustered else mdd),
         **_test(study, discordance, a, b),
     )
 

@@ -50,6 +50,18 @@ class RunOptions:
     )
     shots_from: str = option("dev", help="Split that they are taken from.")
     direct: bool = option(False, "--direct", help="Ask for the answer alone, without reasoning.")
+    likeliest: bool = option(
+        False,
+        "--likeliest",
+        help="Ask for the label alone, and take the likeliest by the first token's log-probabilities; "
+        "refused where the endpoint tells none.",
+    )
+    helps: Path | None = option(
+        None,
+        help="Rows item_id, universe, operations: ask each question four times, alone and with either or "
+        "both; beside r.jsonl stand r.universe.jsonl, r.operations.jsonl, r.both.jsonl.",
+        role=Role.input,
+    )
     base_url: str | None = option(None, help="Else OPENAI_BASE_URL.", role=Role.manner)
     samples: int | None = option(None, help="Replies per item.", min=1)
     temperature: float | None = setting(
@@ -100,12 +112,16 @@ class RunOptions:
             )
 
     def _check_wording(self) -> None:
-        worded = self.template or self.system or (self.shots and self.pairs is None) or self.direct
+        own = self.direct or self.likeliest or self.helps
+        worded = self.template or self.system or (self.shots and self.pairs is None) or own
         if worded and self.release is None and self.items is None:
             raise UsageError(
-                "--template, --system, --shots and --direct belong to multiple-choice questions",
+                "--template, --system, --shots, --direct, --likeliest and --helps belong to multiple-choice "
+                "questions",
                 hint="--release or --items",
             )
+        if self.likeliest and (self.direct or self.batch):
+            raise UsageError(f"--likeliest does not go with {'--direct' if self.direct else '--batch'}")
         if self.shots is not None and self.pairs is not None:
             if self.examples is None:
                 raise UsageError("--shots beside --pairs chooses among --examples", hint="give the rows")
@@ -231,17 +247,33 @@ class ResultsOptions:
     items: Path | None = option(None, help="Instead of a release: a pool, by id.", role=Role.input)
     model: str | None = option(None, help="Name of the model, in place of the logs'.")
     task: tuple[str, ...] = option(
-        (), help="Take only this task; of several, each item's id begins with its task's name."
+        (),
+        help="Take only this task, or those of a pattern (*); of several, each item's id begins with its "
+        "task's name.",
     )
     metric: str | None = option(None, help="Metric or scorer, where a log has several.")
     filter: str | None = option(None, help="Filter of lm-evaluation-harness, where it ran several.")
+    apart: bool = option(
+        False, "--apart", help="Take several logs of one model as so many models, named by tool and task."
+    )
+    board: Path | None = option(
+        None,
+        help="Also rank the models: pages with the board, and its leaderboard.json.",
+        role=Role.folder,
+        metavar="FOLDER",
+    )
+    missing: Literal["wrong", "common", "bounds"] | None = option(
+        None, help="On the --board: what becomes of items without a score, as `kina rank --missing`."
+    )
 
     def check(self) -> None:
         """Refuse options that do not go together.
 
         Raises:
-            UsageError: questions from two places.
+            UsageError: questions from two places; an option of the board without one.
         """
+        if self.missing is not None and self.board is None:
+            raise UsageError("--missing belongs to --board", hint="kina rank takes it for a scores file")
         if self.release is not None and self.items is not None:
             raise UsageError("--release brings its own items: leave out --items")
 

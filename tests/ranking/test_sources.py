@@ -64,6 +64,7 @@ def test_single_letters_of_kina_score_come_along(tmp_path):
         ("m.csv", "name,a\nq1,1\n", "neither scores.jsonl nor a score matrix"),
         ("m.csv", "item_id,discipline\nq1,law\n", "neither scores.jsonl nor a score matrix"),
         ("m.csv", "item_id,discipline,a\n", "no rows below the header"),
+        ("r.jsonl", lines({"item_id": "q1", "model": "a", "response": "B"}), "r.jsonl: replies, not scores"),
     ],
 )  # fmt: skip
 def test_faults_are_named(tmp_path, name, text, message):

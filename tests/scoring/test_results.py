@@ -236,7 +236,12 @@ def test_helm_runs_are_read_by_folder_without_the_perturbed(tmp_path: Path) -> N
     write(run / "per_instance_stats.json", rows)
     write(run / "stats.json", [helm_stat("exact_match", 0.5)])
     [log], passed = read_logs([tmp_path / "runs"])
-    assert (log.model, log.task, log.metric, log.agreement.counted) == ("org/m", "mmlu", "exact_match", 0.5)
+    assert (log.model, log.task, log.metric, log.agreement.counted) == (
+        "org/m",
+        "mmlu:subject=law",
+        "exact_match",
+        0.5,
+    )
     assert log.agreement.agrees
     assert "1 perturbed instances are left out" in log.notes[0]
     assert passed == []
@@ -367,3 +372,73 @@ def test_real_logs_agree_with_their_tools(shared: Path) -> None:
     assert sorted({log.tool for log in logs}) == ["inspect", "lighteval", "lm-eval"]
     assert len(logs) == 7
     assert all(log.stated is not None and log.agreement.agrees for log in logs)
+
+
+def test_lighteval_rows_with_ids_of_their_own_are_looked_up_by_them(tmp_path: Path) -> None:
+    """The release's own task names each item; "1" is then an id and no place."""
+    rows = light_rows()
+    for row, name in zip(rows, ("2", "1"), strict=True):
+        row["doc"]["specific"] = {"id": name}
+    (tmp_path / "light").mkdir()
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "light" / "details_toy|0_2026.parquet")
+    write_release(tmp_path / "release", ["1", "2"])
+    options = ResultsOptions(logs=(tmp_path / "light",), release=tmp_path / "release", model="m")
+    assert [(one.item_id, one.score) for one in collect_results(options).trials] == [("1", 0.0), ("2", 1.0)]
+
+
+def test_places_are_not_joined_with_ids_nor_with_places_of_another_task(tmp_path: Path) -> None:
+    write_light(tmp_path / "light")
+    write(tmp_path / "log.json", inspect_log(FOUR, 0.75))
+    with pytest.raises(InputError, match=r"knows its items by their place in toy, beside .*log\.json"):
+        collect_results(ResultsOptions(logs=(tmp_path,)))
+    for subject, model in (("law", "x"), ("art", "y")):
+        row = {"instance_id": "id1", "perturbation": None, "train_trial_index": 0,
+               "stats": [helm_stat("exact_match", 1.0)]}  # fmt: skip
+        write(tmp_path / "runs" / f"mmlu:subject={subject},model={model}" / "per_instance_stats.json", [row])
+    with pytest.raises(InputError, match=r"in mmlu:subject=law, beside .* of the task mmlu:subject=art"):
+        collect_results(ResultsOptions(logs=(tmp_path / "runs",)))
+    both = collect_results(ResultsOptions(logs=(tmp_path / "runs",), task=("mmlu:*",)))
+    assert [one.item_id for one in both.trials] == ["mmlu:subject=law:id1", "mmlu:subject=art:id1"]
+
+
+def test_one_id_for_two_questions_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "a.json", inspect_log(FOUR, 0.75))
+    other = inspect_log([sample("q1", 1, "C", choices=["iron", "gold", "zinc"])], 1.0)
+    other["eval"]["model"] = "openai/n"
+    write(tmp_path / "b.json", other)
+    with pytest.raises(InputError, match="item 'q1' has other options in inspect's toy"):
+        collect_results(ResultsOptions(logs=(tmp_path,)))
+
+
+def test_logs_of_one_model_stand_apart_on_one_board(kina: Kina, tmp_path: Path) -> None:
+    """One command from logs to pages; a row without a discipline contradicts none."""
+    write(tmp_path / "logs" / "a.json", inspect_log(FOUR, 0.75))
+    told = [one | {"metadata": {"discipline": "Law"}} for one in FOUR]
+    write(tmp_path / "logs" / "b.json", inspect_log(told, 0.75))
+    done = kina("results", tmp_path / "logs", "--apart", "--board", "board", "-o", "scores.jsonl", "--json")
+    assert done.exit_code == 0, done.stderr
+    board = json.loads(Path("board/leaderboard.json").read_text())
+    names = {"openai/m (inspect, toy, a.json)", "openai/m (inspect, toy, b.json)"}
+    assert {row["model"] for row in board["standings"]} == names
+    assert {row["tier"] for row in board["standings"]} == {1}
+    assert "openai/m (inspect, toy, a.json)" in Path("board/leaderboard.html").read_text()
+    assert json.loads(done.stdout)["board"]["standings"] == board["standings"]
+
+
+def test_missing_without_a_board_is_refused(kina: Kina, tmp_path: Path) -> None:
+    write(tmp_path / "a.json", inspect_log(FOUR, 0.75))
+    done = kina("results", "a.json", "--missing", "wrong")
+    assert (done.exit_code, "--missing belongs to --board" in done.stderr) == (2, True)
+
+
+def test_scores_by_likelihood_have_no_reply_to_be_marked_anew(tmp_path: Path) -> None:
+    """A call that failed stays among the replies: it is missing, where a likelihood is not."""
+    samples = write_lines(tmp_path / "samples_toy_2026.jsonl", [harness_row(1, 1.0)])
+    write(tmp_path / "results_2026.json", harness_results(1.0))
+    bad = sample("q3", 1, None, error={"message": "boom"}, scores={}, output={})
+    log = write(tmp_path / "log.json", inspect_log([sample("q1", 1, "C"), bad], 1.0))
+    found = collect_results(ResultsOptions(logs=(samples, log)))
+    assert found.report["notes"] == ["org/m, toy: scores without replies; there is nothing to mark anew"]
+    found.write_responses(tmp_path / "replies.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "replies.jsonl").read_text().splitlines()]
+    assert [(row["item_id"], row["status"]) for row in rows] == [("q1", "ok"), ("q3", "server_error")]

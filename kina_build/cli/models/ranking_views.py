@@ -6,6 +6,9 @@ from typing import Any
 
 from kina_build.cli.console import Console
 
+TOO_FEW = "more than any difference can be: too few items"
+"""Said in place of a least difference above 1."""
+
 
 def show_leaderboard(report: dict[str, Any], console: Console) -> None:
     """Print a leaderboard as tables and a few sentences."""
@@ -107,9 +110,10 @@ def _show_ties(report: dict[str, Any], console: Console) -> None:
     if not next_to:
         return
     apart = [pair for pair in next_to if pair["p_next_holm"] < 1 - report["level"]]
+    least = TOO_FEW if report["mdd"] is None else f"{report['mdd']:.4f}"
     console.line(
         f"neighbours told apart: {len(apart)} of {len(next_to)} ({next_to[0]['test']}, Holm); "
-        f"least difference these items show: {report['mdd']:.4f}"
+        f"least difference these items show: {least}"
     )
 
 
@@ -124,7 +128,7 @@ def _show_floors(report: dict[str, Any], console: Console) -> None:
         if below:
             console.line(f"not shown to beat the constant letter: {', '.join(below)}")
     summary = report["item_summary"]
-    if summary and (summary["flag_key"] or summary["undefined"]):
+    if report["models"] > 1 and summary and (summary["flag_key"] or summary["undefined"]):
         console.line(
             f"items: {summary['flag_key']} with negative discrimination (read their keys again), "
             f"{summary['undefined']} that all models score alike"
@@ -151,7 +155,8 @@ SHOWN_CHANGES = 10
 
 def show_comparison(report: dict[str, Any], console: Console) -> None:
     """Print what two models differ by, what these items can show, and where they differ."""
-    points = {name: 100 * report[name] for name in ("difference", "low", "high", "needed")}
+    points = {name: 100 * report[name] for name in ("difference", "low", "high")}
+    needed = TOO_FEW if report["needed"] is None else f"{100 * report['needed']:.1f} points needed"
     together = f" in {report['clusters']} clusters" if report["clusters"] else ""
     console.line(
         f"{report['first']} less {report['second']} on {report['items']} items{together}: "
@@ -161,9 +166,7 @@ def show_comparison(report: dict[str, Any], console: Console) -> None:
     more = (
         "" if report["items_needed"] is None else f"; such a difference takes {report['items_needed']} items"
     )
-    console.line(
-        f"{points['needed']:.1f} points needed, {abs(points['difference']):.1f} seen (80 % power){more}"
-    )
+    console.line(f"{needed}, {abs(points['difference']):.1f} seen (80 % power){more}")
     columns = ["model", "accuracy", "coverage"]
     sides = [[report[side], report[f"accuracy_{side}"], report[f"coverage_{side}"]] for side in SIDES]
     console.table("", columns, sides)

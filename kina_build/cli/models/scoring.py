@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kina_build.cli.command import Run, command
 from kina_build.cli.models import scoring_views as views
 from kina_build.scoring.options import ExtractOptions, LinkOptions, ResultsOptions, RunOptions, ScoreOptions
+
+if TYPE_CHECKING:
+    from kina_build.ranking import Leaderboard
 
 
 def run(run: Run, options: RunOptions) -> None:
@@ -25,40 +30,44 @@ def run(run: Run, options: RunOptions) -> None:
 
     from kina_build.chat import ReplyLog, open_log
     from kina_build.scoring.runs.asking import carry_out, plan_inquiry, put_together
+    from kina_build.scoring.runs.conditions import named, output_of, read_conditions
     from kina_build.scoring.runs.targets import estimate, read_targets
 
     rules = run.section(options, "chat")
     options.check()
     options = replace(options, log=options.log or options.output.with_suffix(".replies.jsonl"))
     targets = read_targets(options, rules)
-    asked = [(one, plan_inquiry(options, run.section(options, "scoring"), one)) for one in targets]
-    first = asked[0][1]
+    scoring, conditions = run.section(options, "scoring"), read_conditions(options.helps)
+    asked = [(one, c, plan_inquiry(options, scoring, one, c)) for c in conditions for one in targets]
+    first = asked[0][2]
     params = {"samples": first.samples, "call": dict(first.params), "prompt_version": first.prompt_version}
-    stage = run.start("run", options, show=views.show_run, params=params)
+    files = [output_of(options.output, condition) for condition in conditions]
+    stage = run.start("run", options, show=views.show_run, params=params, more=files[1:])
     if options.dry_run:
         log = ReplyLog.peek(options.log)
-        plans = [{"model": one.model, **asdict(estimate(inquiry, one, log))} for one, inquiry in asked]
-        report = {"calls": sum(len(inquiry.calls) for _, inquiry in asked), "items": first.items}
+        plans = [{"model": named(one, c), **asdict(estimate(inquiry, one, log))} for one, c, inquiry in asked]
+        report = {"calls": sum(len(inquiry.calls) for _, _, inquiry in asked), "items": first.items}
         log_name = options.log.name if options.log else None
         run.report(report | {"log": log_name, "estimates": plans}, views.show_plan)
         return
     log, answered = open_log(options.log, fresh=run.force, say=run.console.warn), []
-    whom = [one.endpoint() for one in targets]
-    for (one, inquiry), endpoint in zip(asked, whom, strict=True):
-        with run.console.progress(f"asking {one.model}") as progress:
+    whom = {one.model: one.endpoint() for one in targets}
+    for one, c, inquiry in asked:
+        with run.console.progress(f"asking {named(one, c)}") as progress:
             answered.append(
                 carry_out(
                     inquiry,
-                    one.model,
-                    endpoint,
+                    named(one, c),
+                    whom[one.model],
                     log,
                     rules=one.rules,
                     on_progress=progress,
                     batch=options.batch,
                 )
             )
+    for place, file in enumerate(files):
+        put_together(answered[place * len(targets) : (place + 1) * len(targets)]).write(file)
     answers = put_together(answered)
-    answers.write(options.output)
     stage.finish(
         answers.report,
         exit_code=1 if answers.report["failed"] else 0,
@@ -185,16 +194,35 @@ def results(run: Run, options: ResultsOptions) -> None:
     lighteval (details and results), HELM run folders, Every Eval Ever, MMLU-Pro's eval_results and
     matrices of scores; a folder is looked through. The scores are each tool's own. To have all
     replies read by one rule, write them with --responses and mark them with `kina score`.
+
+    From strangers' logs to a board in one command: kina results logs --apart --board board
     """
     from kina_build.scoring.results import collect_results
 
     options.check()
     stage = run.start("results", options, show=views.show_results)
     found = collect_results(options)
+    board = _rank_results(run, options, found.trials) if options.board is not None else None
     found.write(options.output)
     if options.responses is not None:
         found.write_responses(options.responses)
-    stage.finish(found.report, exit_code=int(not found.agrees))
+    ranked = {} if board is None else {"board": board.report}
+    stage.finish(found.report | ranked, exit_code=int(not found.agrees))
+
+
+def _rank_results(run: Run, options: ResultsOptions, trials: Sequence[Any]) -> Leaderboard:
+    """Rank the models of other tools' logs, and write the board and its pages."""
+    from kina_build.ranking import rank
+    from kina_build.report import write_report
+    from kina_build.report.folder import check_target
+
+    folder = options.board or Path()
+    check_target(folder)
+    with run.console.progress("resampling") as progress:
+        board = rank(trials, missing=options.missing, rules=run.settings.ranking, on_progress=progress)
+    write_report(folder, leaderboard=board, title="Leaderboard")
+    board.write(folder / "leaderboard.json")
+    return board
 
 
 def link(run: Run, options: LinkOptions) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kina_build.cli.console import Console
+from kina_build.cli.models.ranking_views import show_leaderboard
 
 SHOWN_MISSING = 10
 """Missing ids named on the terminal; --json names all."""
@@ -272,3 +273,5 @@ def show_results(report: dict[str, Any], console: Console) -> None:
         console.say(note)
     if report["passed_over"]:
         console.say(f"passed over: {', '.join(report['passed_over'])}")
+    if report.get("board"):
+        show_leaderboard(report["board"], console)

@@ -21,7 +21,7 @@ from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.ranking.disciplines import Discipline, DisciplineRow, spread_of
 from kina_build.ranking.intervals import Floats, two_sided_z, wilson
 from kina_build.ranking.leaderboard import Leaderboard, Pair, Standing, figure, p_figure
-from kina_build.ranking.pairs import detectable_difference, holm, unpaired_z
+from kina_build.ranking.pairs import detectable_difference, holm, median_possible, possible, span, unpaired_z
 from kina_build.ranking.ranks import find_tiers, interval_ranks, order_models
 from kina_build.ranking.stability import TOP
 from kina_build.rows.tables import read_table
@@ -125,12 +125,11 @@ def rank_published(published: Published, items: int, rules: RankingRules = Ranki
     bounds = wilson(published.overall, items, rules.level)
     row_z = _bonferroni(rules.level, len(order) - 1)
     pairs = _pairs(published, order, items, rules, z)
-    gaps = [pair.mdd for pair in pairs if pair.p_next_holm is not None]
     counts = infer_item_counts(published, items)
     return Leaderboard(
         standings=_standings(published, order, bounds, items, (row_z, z)),
         pairs=tuple(pairs),
-        mdd=figure(float(np.median(gaps))) if gaps else None,
+        mdd=median_possible(pairs),
         tau=None,
         models=len(order),
         items=items,
@@ -208,14 +207,12 @@ def _pair(published: Published, pair: tuple[int, int], items: int, rules: Rankin
         first=published.models[pair[0]],
         second=published.models[pair[1]],
         difference=figure(gap),
-        low=figure(gap - z * spread),
-        high=figure(gap + z * spread),
-        low_simultaneous=figure(gap - z_all * spread),
-        high_simultaneous=figure(gap + z_all * spread),
+        **span(gap, z * spread),
+        **span(gap, z_all * spread, "_simultaneous"),
         distinct=gap > z_all * spread,
         test="unpaired-z",
         p=p_figure(unpaired_z(a, b, items)),
-        mdd=figure(mdd),
+        mdd=possible(mdd),
     )
 
 

@@ -66,11 +66,14 @@ def read_scores(path: Path) -> ScoreTable:
     columns = list(dict.fromkeys(name for row in rows for name in row.values))
     if {"item_id", "model", "score"} <= set(columns):
         return _read_long(rows, str(path))
+    if "response" in columns and "score" not in columns:
+        raise InputError(f"{path}: replies, not scores", hint="`kina score --responses` marks them")
     models = tuple(name for name in columns if name not in FIXED_COLUMNS)
     if "item_id" not in columns or not models:
         raise InputError(
             f"{path}: neither scores.jsonl nor a score matrix",
-            hint="give rows of item_id, model, score, or columns item_id, discipline, then one a model",
+            hint="give rows of item_id, model, score, or columns item_id, discipline, then one a model; "
+            "`kina results` reads other tools' logs",
         )
     return _read_matrix(rows, models, str(path))
 
@@ -266,7 +269,10 @@ def _disciplines(rows: Sequence[Row], name: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for row in rows:
         item_id, discipline = str(row.values["item_id"]), str(row.values.get("discipline") or "")
-        if found.setdefault(item_id, discipline) != discipline:
+        known = found.setdefault(item_id, discipline)
+        if not known:  # a row that tells none contradicts none
+            found[item_id] = discipline
+        elif discipline not in ("", known):
             fault = f"discipline: {discipline!r}, but {found[item_id]!r} on an earlier row of {item_id!r}"
             raise RowErrors([RowFault(name, row.line, fault)])
     return found

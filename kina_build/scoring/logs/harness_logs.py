@@ -71,7 +71,13 @@ def read_samples(rows: Sequence[Row], name: str, results: Mapping[str, Any] | No
         if str(row.values.get("filter")) == chosen
     ]
     stated = number(part(results, "results", task, f"{metric},{chosen}"))
-    return Log(LM_EVAL, model, task, metric, number_epochs(trials), stated)
+    by_place = _named(rows[0].values) is None
+    return Log(LM_EVAL, model, task, metric, number_epochs(trials), stated, by_place=by_place)
+
+
+def _named(row: Mapping[str, Any]) -> Any:
+    """Return the id that a document gives itself; None where its place is all that is known."""
+    return next((part(row["doc"], key) for key in IDS if part(row["doc"], key) is not None), None)
 
 
 def _lm_eval_model(results: Mapping[str, Any] | None) -> str | None:
@@ -87,8 +93,8 @@ def _lm_eval_model(results: Mapping[str, Any] | None) -> str | None:
 
 
 def _sample(row: Mapping[str, Any], model: str, task: str, metric: str, dataset: str | None) -> Trial:
-    doc = row.get("doc")
-    item_id = next((part(doc, key) for key in IDS if part(doc, key) is not None), row["doc_id"])
+    doc, named = row.get("doc"), _named(row)
+    item_id = row["doc_id"] if named is None else named
     options = part(doc, "choices") or part(doc, "options")
     allowed = labels(len(options)) if isinstance(options, list) and options else ()
     letter, reply = _given(row, allowed)
@@ -179,12 +185,12 @@ def read_details(rows: Sequence[Row], name: str, results: Mapping[str, Any] | No
     trials = []
     for row in rows:
         doc = row.values["doc"]
-        place = str(part(doc, "specific", "id") or part(doc, "id"))
-        question = _question(doc, place, name, wanted.questions)
+        question = _question(doc, name, wanted.questions)
         trial = _detail(row.values, question, number(part(row.values["metric"], metric)))
         trials.append(trial.model_copy(update={"model": model, "task": short}))
     stated = number(part(results, "results", task, metric))
-    return Log(LIGHTEVAL, model, short, metric, number_epochs(trials), stated)
+    by_place = not wanted.questions and part(rows[0].values["doc"], "specific", "id") is None
+    return Log(LIGHTEVAL, model, short, metric, number_epochs(trials), stated, by_place=by_place)
 
 
 def _detail(row: Mapping[str, Any], question: Question | None, score: float | None) -> Trial:
@@ -213,15 +219,20 @@ def _detail(row: Mapping[str, Any], question: Question | None, score: float | No
     )
 
 
-def _question(doc: Any, place: str, name: str, questions: Sequence[Question]) -> Question | None:
-    """Return the question at a place of the split, whose text and options the query must hold."""
+def _question(doc: Any, name: str, questions: Sequence[Question]) -> Question | None:
+    """Return the question of an id, else at a place of the split, whose text and options the query holds."""
     if not questions:
         return None
-    found = questions[int(place)] if place.isdecimal() and int(place) < len(questions) else None
+    named, place = part(doc, "specific", "id"), str(part(doc, "id"))
+    if named is not None:
+        found = next((one for one in questions if one.item_id == str(named)), None)
+    else:
+        found = questions[int(place)] if place.isdecimal() and int(place) < len(questions) else None
     query = fold_blanks(str(part(doc, "query") or ""))
     if found is None or any(fold_blanks(one) not in query for one in (found.question, *found.choices)):
+        where = f"place {place}" if named is None else f"item {named!r}"
         raise InputError(
-            f"{name}: place {place} of the split holds another question than was asked",
+            f"{name}: {where} of the split holds another question than was asked",
             hint="give the release and split that the run was made on",
         )
     return found

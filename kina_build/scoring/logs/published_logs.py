@@ -54,7 +54,7 @@ def read_helm(stats: Sequence[Any], name: str, others: Mapping[str, Any], wanted
             hint=f"name one of them with --metric: {', '.join(known[:12])}",
         )
     said = {_helm_key(one): one for one in others.get("display_predictions.json") or ()}
-    task = str(part(others.get("run_spec.json"), "name") or name).rpartition("/")[2].partition(":")[0]
+    task = _helm_task(str(part(others.get("run_spec.json"), "name") or name))
     trials = [
         Trial(
             item_id=str(one["instance_id"]),
@@ -71,13 +71,20 @@ def read_helm(stats: Sequence[Any], name: str, others: Mapping[str, Any], wanted
     left_out = len(stats) - len(plain)
     notes = [f"{name}: {left_out} perturbed instances are left out"] if left_out else []
     stated = _helm_stated(others.get("stats.json"), metric)
-    return Log(HELM, model, task, metric, trials, stated, notes)
+    return Log(HELM, model, task, metric, trials, stated, notes, by_place=True)
 
 
 def _in_name(name: str) -> str | None:
     """Return the model that HELM writes into a run's name: "mmlu:subject=x,model=openai_gpt-4"."""
     pieces = name.rstrip("/").replace("/", ",").replace(":", ",").split(",")
     return next((one.removeprefix("model=") for one in pieces if one.startswith("model=")), None)
+
+
+def _helm_task(name: str) -> str:
+    """Return a run's name without its model: "mmlu:subject=x,model=y" is "mmlu:subject=x"."""
+    scenario, _, arguments = name.rpartition("/")[2].partition(":")
+    kept = [one for one in arguments.split(",") if one and not one.startswith("model=")]
+    return ":".join(filter(None, (scenario, ",".join(kept))))
 
 
 def _helm_key(one: Any) -> tuple[Any, Any, bool]:

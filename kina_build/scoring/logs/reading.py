@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,7 @@ def read_logs(paths: Sequence[Path], wanted: Wanted | None = None) -> tuple[list
         elif not _take(path, found, wanted):
             raise InputError(f"{path}: a log of no kind that is known", hint=f"known are {KINDS}")
     for path, rows in found.tables:
-        found.logs += _read_rows(path, rows, found, wanted)
+        found.logs += [replace(log, source=str(path)) for log in _read_rows(path, rows, found, wanted)]
     if not found.logs:
         raise InputError(
             "; ".join(map(str, paths)) + ": no log with scores by item", hint=f"known are {KINDS}"
@@ -90,14 +90,14 @@ def _read_helm(folder: Path, wanted: Wanted) -> Log:
     stats = documents["per_instance_stats.json"]
     if not published.is_instance_stats(stats):
         raise InputError(f"{folder / HELM_FILES[0]}: no stats by instance of HELM")
-    return published.read_helm(stats, str(folder.name), documents, wanted)
+    return replace(published.read_helm(stats, folder.name, documents, wanted), source=str(folder))
 
 
 def _take(path: Path, found: _Found, wanted: Wanted) -> bool:
     """Take a file's content; False where it is of no kind that is known."""
     source = open_source(path)
     if source.data.startswith(inspect.ZIP):
-        found.logs.append(inspect.read_log(inspect.read_eval(source), source.name, wanted.metric))
+        _add_inspect(inspect.read_eval(source), source.name, found, wanted)
         return True
     if source.data.startswith(PARQUET) or source.suffix not in (".json", ""):
         return _take_table(path, found)
@@ -111,7 +111,7 @@ def _take(path: Path, found: _Found, wanted: Wanted) -> bool:
 
 def _take_document(document: Any, name: str, path: Path, found: _Found, wanted: Wanted) -> bool:
     if inspect.is_log(document):
-        found.logs.append(inspect.read_log(document, name, wanted.metric))
+        _add_inspect(document, name, found, wanted)
     elif harness.is_results(document):
         found.lm_eval.append((path, document))
     elif harness.is_light_results(document):
@@ -119,10 +119,14 @@ def _take_document(document: Any, name: str, path: Path, found: _Found, wanted: 
     elif published.is_eee_aggregate(document):
         found.eee.append(document)
     elif published.is_instance_stats(document):
-        found.logs.append(published.read_helm(document, name, {}, wanted))
+        found.logs.append(replace(published.read_helm(document, name, {}, wanted), source=name))
     else:
         return False
     return True
+
+
+def _add_inspect(document: Mapping[str, Any], name: str, found: _Found, wanted: Wanted) -> None:
+    found.logs.append(replace(inspect.read_log(document, name, wanted.metric), source=name))
 
 
 def _take_table(path: Path, found: _Found) -> bool:

@@ -85,6 +85,10 @@ class Log:
     """Accuracy by the tool."""
     notes: Sequence[str] = field(default_factory=tuple)
     """What a reader of its scores should know."""
+    source: str = field(default="", compare=False)
+    """File or folder that it was read from."""
+    by_place: bool = False
+    """Its ids are places within its task: another task's are other items."""
 
     @property
     def agreement(self) -> Agreement:

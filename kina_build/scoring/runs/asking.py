@@ -23,6 +23,8 @@ from kina_build.scoring.options import RunOptions
 from kina_build.scoring.prompts import LIST_PROMPT_VERSION, PAIR_PROMPT_VERSION, PROMPT_VERSION
 from kina_build.scoring.questions import Question, as_questions, read_items, read_release
 from kina_build.scoring.runs.calls import Call, collect_responses, plan_calls, plan_list_calls
+from kina_build.scoring.runs.conditions import Condition, check_helps
+from kina_build.scoring.runs.likeliest import LikeliestLabels, check_first_token, check_single, label_params
 from kina_build.scoring.runs.targets import Target
 from kina_build.scoring.runs.wording import Wording, choose_examples, read_template
 from kina_build.scoring.triples.completion import Pair, collect_pairs, plan_pair_calls, read_prompts
@@ -43,6 +45,8 @@ class Inquiry:
     """Calls a question."""
     params: Mapping[str, Any]
     """Sent with each call."""
+    check: Callable[[ChatReply], None] | None = None
+    """Looks at the reply to the first call before any other is made."""
 
     @property
     def items(self) -> int:
@@ -108,22 +112,26 @@ def ask(
     return carry_out(inquiry, model, whom, opened, rules=chat, on_progress=on_progress)
 
 
-def plan_inquiry(options: RunOptions, rules: ScoringRules, target: Target | None = None) -> Inquiry:
+def plan_inquiry(
+    options: RunOptions,
+    rules: ScoringRules,
+    target: Target | None = None,
+    condition: Condition | None = None,
+) -> Inquiry:
     """Read what is to be asked, and list its calls.
 
     Args:
         options: checked; which file is read.
         rules: samples, temperature, most tokens, those of the options included.
         target: the model; None: the one that the options name.
+        condition: what the questions are given; None: nothing.
 
     Raises:
         UsageError: a parameter of the call that is not JSON.
         InputError, RowErrors: files that cannot be read, a template that does not hold.
     """
     model = target.model if target else options.model or ""
-    params = (
-        call_params(rules) | dict(map(_read_param, options.param)) | dict(target.params if target else {})
-    )
+    params = call_params(rules) | params_of_call(options, target)
     if options.pairs is not None:
         return _plan_pairs(options, options.pairs, model, params)
     if options.questions is not None:
@@ -135,11 +143,20 @@ def plan_inquiry(options: RunOptions, rules: ScoringRules, target: Target | None
         asked = read_release(options.release, options.split, keyed=False)
     else:
         asked = read_items(options.items or Path())
+    asked = asked[: options.limit]
+    if condition is not None and options.helps is not None:
+        check_helps(options.helps, condition.helps, asked)
+        asked = condition.put(asked)
     samples, wording = options.samples or rules.samples, read_wording(options)
     shuffle_seed = options.seed if options.shuffle else None
-    calls = plan_calls(
-        asked[: options.limit], model, samples, params, shuffle_seed=shuffle_seed, wording=wording
-    )
+    if options.likeliest:
+        check_single(asked)
+        params = label_params(options.max_tokens) | params_of_call(options, target)
+    calls = plan_calls(asked, model, samples, params, shuffle_seed=shuffle_seed, wording=wording)
+    calls = calls if condition is None else condition.mark(calls, asked)
+    if options.likeliest:
+        collect = LikeliestLabels({one.item_id: one.labels for one in asked})
+        return Inquiry(calls, collect, wording.version, samples, params, check_first_token)
     return Inquiry(calls, collect_responses, wording.version, samples, params)
 
 
@@ -160,6 +177,7 @@ def read_wording(options: RunOptions) -> Wording:
         read_text(options.system).strip() if options.system is not None else None,
         examples,
         options.direct,
+        options.likeliest,
     )
 
 
@@ -184,6 +202,15 @@ def call_params(rules: ScoringRules) -> dict[str, Any]:
     """Return what the settings send with each call."""
     params: dict[str, Any] = {"max_tokens": rules.max_tokens}
     return params if rules.temperature is None else params | {"temperature": rules.temperature}
+
+
+def params_of_call(options: RunOptions, target: Target | None) -> dict[str, Any]:
+    """Return what --param and the table of models send with each call.
+
+    Raises:
+        UsageError: a parameter that is not JSON.
+    """
+    return dict(map(_read_param, options.param)) | dict(target.params if target else {})
 
 
 def _read_param(pair: str) -> tuple[str, Any]:
@@ -221,8 +248,11 @@ def carry_out(
         InputError: the log cannot be written, or the provider takes no batch.
     """
     meter = Meter()
+    requests = [call.request for call in inquiry.calls]
+    if inquiry.check is not None:
+        inquiry.check(complete(requests[:1], endpoint, log, rules=rules, meter=meter)[0])
     replies = (complete_by_batch if batch else complete)(
-        [call.request for call in inquiry.calls],
+        requests,
         endpoint,
         log,
         rules=rules,
@@ -242,9 +272,7 @@ def carry_out(
         "completion_tokens": sum(reply.completion_tokens for reply in replies),
         "cost": cost_of(replies, rules),
         "torn_log_lines": log.torn,
-        "served": dict(
-            sorted(Counter(reply.served_model for reply in replies if reply.served_model).items())
-        ),
+        "served": _count_served(replies),
         "tool_calls": sum(reply.tool_calls is not None for reply in replies),
         "first_tool_call": next((reply.tool_calls for reply in replies if reply.tool_calls), None),
     }

@@ -13,6 +13,7 @@ from kina_build.items.model import named_keys
 from kina_build.rows.jsonl import canonical, read_text
 from kina_build.scoring.prompts import (
     DIRECT_PROMPT_VERSION,
+    LABEL_PROMPT_VERSION,
     PROMPT_VERSION,
     build_prompt,
     instruct,
@@ -42,16 +43,20 @@ class Wording:
     """Solved questions, shown as turns of the talk."""
     direct: bool = False
     """Ask for the answer alone, without reasoning."""
+    label: bool = False
+    """Ask for the label alone, as the first token."""
 
     @property
     def plain(self) -> bool:
         """Tell whether the question is put in our own words and nothing else."""
-        return self.template is None and self.system is None and not self.examples and not self.direct
+        return self == Wording(name=self.name)
 
     @property
     def version(self) -> str:
         """Return what names these words in reports: ours by version, others by their digest."""
         own = DIRECT_PROMPT_VERSION if self.direct else PROMPT_VERSION
+        if self.label:
+            own = LABEL_PROMPT_VERSION
         base = own if self.template is None else f"template-{prompt_digest(self.template)[:12]}"
         parts = [f"{len(self.examples)}-shot"] if self.examples else []
         if self.system is not None:
@@ -72,12 +77,8 @@ class Wording:
         for one in self.examples:
             if one.item_id != question.item_id:
                 talk.append({"role": "user", "content": self._put(one, None)})
-                talk.append(
-                    {
-                        "role": "assistant",
-                        "content": f"Answer: {', '.join(named_keys(one.answer, one.labels))}",
-                    }
-                )
+                told = ", ".join(named_keys(one.answer, one.labels))
+                talk.append({"role": "assistant", "content": told if self.label else f"Answer: {told}"})
         talk.append({"role": "user", "content": self._put(question, order)})
         return tuple(talk)
 
@@ -92,7 +93,7 @@ class Wording:
         return None if self.plain else tuple(map(hash_option, question.choices))
 
     def _put(self, question: Question, order: Sequence[int] | None) -> str:
-        instruction = instruct(question, direct=self.direct)
+        instruction = instruct(question, direct=self.direct, label=self.label)
         if self.template is None:
             return build_prompt(question, order, instruction)
         shown = [question.choices[place] for place in order or range(len(question.choices))]
