@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kina_build.items.model import Item
-from kina_build.project.decisions import FOLDER, OPEN, Kind, Ruling, make_ruling, record_ruling
+from kina_build.project.decisions import FOLDER, OPEN, Ruling, make_ruling, record_ruling
+from kina_build.project.options import Kind
 from kina_build.rows.jsonl import read_records
 from kina_build.rows.source import forget
 

@@ -15,19 +15,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, model_validator
 
 from kina_build.dedup.overrides import Override
 from kina_build.errors import InputError, UsageError
 from kina_build.items.model import Item
+from kina_build.project.options import Kind
 from kina_build.rows.jsonl import canonical, dump_line, read_records
 
 FOLDER = "decisions"
 HASH_DIGITS = 16
 
-Kind = Literal["pair", "item", "key", "finding", "gate"]
 VERDICTS: Mapping[str, tuple[str, ...]] = {
     "pair": ("same", "different"),
     "item": ("keep", "drop", "withdraw"),

@@ -21,7 +21,7 @@ Record = TypeVar("Record", bound=BaseModel)
 COPIES = frozenset({"item_repeated", "keys_conflict"})
 """Rules of `kina check` about several items: dedup says which of them stays."""
 ACCEPTED = "accept"
-STEPS = ("broken", "contaminated", "copies", "held", "decided", "not accepted")
+STEPS = ("broken", "contaminated", "copies", "held", "decided", "easy", "not accepted")
 """The order in which items fall; an item counts where it falls first."""
 
 
@@ -68,6 +68,7 @@ def leave_out(given: LeaveOutOptions, rulings: Rulings) -> LeftOut:
         "copies": {o.item_id: o.reason for o in copies.dropped if o.item_id not in ruled} if copies else {},
         "held": {one.item_id: one.reason for one in copies.held} if copies else {},
         "decided": ruled,
+        "easy": _easy(given.panel, ids),
         "not accepted": _refused(given.reviewed, ids),
     }
     return _count(ids, fallen)
@@ -118,6 +119,12 @@ def _ruled(rulings: Rulings) -> dict[str, str]:
         for one in rulings.holding
         if (one.kind, one.verdict) in gone
     }
+
+
+def _easy(path: Path | None, ids: Sequence[str]) -> dict[str, str]:
+    """Return the items that the panel did not let in."""
+    hard = {item.item_id for item in read_pool(path)} if path else set(ids)
+    return {item: "too few models of the panel answer it wrongly" for item in ids if item not in hard}
 
 
 def _refused(path: Path | None, ids: Sequence[str]) -> dict[str, str]:

@@ -16,9 +16,10 @@ from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.project.decisions import Rulings, check_texts, read_rulings
 from kina_build.project.eligible import LeftOut
+from kina_build.project.folder import Project
 from kina_build.project.funnel import read_selected
 from kina_build.project.graph import stages
-from kina_build.project.table import Project, Source
+from kina_build.project.table import Source
 from kina_build.project.waiting import Doubt
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.splits import RECORD
@@ -247,6 +248,7 @@ TELLERS: tuple[tuple[str, str, Teller], ...] = (
     (stages.DECISIONS, "settle", _judged),
     (stages.LEFT_OUT, "leave-out", _left_out),
     (stages.SELECTION, "select", _selected),
+    (stages.TOPPED, "top-up", _selected),
     (stages.RELEASE, "export", _released),
     (stages.SCORES, "score", _answered),
 )
@@ -264,6 +266,7 @@ ORDER = (
     "settle",
     "leave-out",
     "select",
+    "top-up",
     "export",
     "score",
 )

@@ -15,7 +15,7 @@ from kina_build.items.importing.files import Layout, read_all
 from kina_build.items.model import Item
 from kina_build.items.pool import Pool
 from kina_build.manifest import Manifest
-from kina_build.project.table import Template
+from kina_build.project.options import Template
 from kina_build.rows.jsonl import read_document
 from kina_build.rows.tables import read_table
 

@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 from kina_build.manifest import Manifest, sidecar
-from kina_build.project.graph.edges import draw_graph
-from kina_build.project.graph.plan import plan
-from kina_build.project.table import need_project
+from kina_build.project.folder import need_project
+from kina_build.project.graph.plan import draw_graph, plan
 from kina_build.project.walk import read_holding
 from kina_build.rows.jsonl import read_document
 from tests.project.conftest import INPUTS, make_project, ran, run_kina, states

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kina_build.project.decisions import Rulings
+from kina_build.project.folder import Project
 from kina_build.project.graph.stages import (
     AGREEMENT,
     ANCHORS,
@@ -14,6 +15,7 @@ from kina_build.project.graph.stages import (
     FINDINGS,
     LEDGER,
     OVERRIDES,
+    PANEL,
     POOL,
     SUPPORT,
     TRIAGE,
@@ -21,14 +23,15 @@ from kina_build.project.graph.stages import (
     each,
     given,
 )
-from kina_build.project.table import Project, Source
+from kina_build.project.table import Source
 
 
 def plan_import(project: Project) -> list[Stage]:
     """Import each source by its own map, and join several to one pool."""
-    sources = project.table.source
+    sources, patches = project.table.source, project.expand(project.table.patches)
+    mended = each("--patch", patches)
     if len(sources) <= 1:
-        own = [_import_one(project, "import", source, POOL) for source in sources]
+        own = [_import_one(project, "import", source, POOL, patches) for source in sources]
         return own or [
             Stage(
                 "import",
@@ -43,10 +46,12 @@ def plan_import(project: Project) -> list[Stage]:
         for number, source in enumerate(sources, start=1)
     ]
     names = tuple(part.owns[0] for part in parts)
-    return [*parts, Stage("import", ("import", *names, "-o", POOL), names, (POOL,))]
+    return [*parts, Stage("import", ("import", *names, *mended, "-o", POOL), (*names, *patches), (POOL,))]
 
 
-def _import_one(project: Project, name: str, source: Source, output: str) -> Stage:
+def _import_one(
+    project: Project, name: str, source: Source, output: str, patches: tuple[str, ...] = ()
+) -> Stage:
     files = project.expand(source.files)
     columns = {
         key: column if isinstance(column, str) else ",".join(column) for key, column in source.map.items()
@@ -63,9 +68,11 @@ def _import_one(project: Project, name: str, source: Source, output: str) -> Sta
     for option in ("format", "encoding", "delimiter", "key_form", "name_as"):
         argv += given(f"--{option.replace('_', '-')}", getattr(source, option))
     argv += ["--prefix-ids"] if source.prefix_ids else []
+    argv += each("--patch", patches)
     argv += ["--keep-going"] if source.keep_going else []
     lacks = () if files else (f"project.source.files: no file is called {', '.join(source.files)}",)
-    return Stage(name, (*argv, "-o", output), files, (output,), finds=source.keep_going, lacks=lacks)
+    reads = (*files, *patches)
+    return Stage(name, (*argv, "-o", output), reads, (output,), finds=source.keep_going, lacks=lacks)
 
 
 def plan_check(project: Project) -> Stage:
@@ -101,6 +108,18 @@ def plan_suspicions(project: Project) -> list[Stage]:
     files = project.expand(project.table.responses.files)
     argv = ("triage", *files, "--pool", POOL, "-o", TRIAGE)
     return [Stage("triage", argv, (POOL, *files), (TRIAGE,))]
+
+
+def plan_panel(project: Project) -> list[Stage]:
+    """Admit what most models of a panel answer wrongly, where the project has one."""
+    panel = project.table.panel
+    if panel is None:
+        return []
+    replies = project.table.responses
+    files = project.expand(replies.files) if replies else ()
+    lacks = () if files else ("project.responses.files: name the replies of the panel to the pool",)
+    argv = ("panel", *files, "--pool", POOL, *each("--model", panel.models), "-o", PANEL)
+    return [Stage("panel", argv, (POOL, *files), (PANEL,), lacks=lacks)]
 
 
 def plan_support(project: Project) -> list[Stage]:
@@ -142,13 +161,14 @@ def plan_review(project: Project) -> list[Stage]:
     found = []
     if batch.reviewers is not None:
         people = batch.reviewers.as_posix()
-        argv = ["review", "assign", POOL, "--reviewers", people, "--open-cap", str(batch.open_cap)]
+        reviewed = POOL if project.table.panel is None else PANEL
+        argv = ["review", "assign", reviewed, "--reviewers", people, "--open-cap", str(batch.open_cap)]
         argv += given("--seed", project.table.seed or None)
         found.append(
             Stage(
                 "assign",
                 (*argv, "-o", ASSIGNMENTS),
-                (POOL, people),
+                (reviewed, people),
                 (ASSIGNMENTS,),
                 once=("desk.json", *reviews),
             )
