@@ -15,7 +15,7 @@ from kina_build.items.model import Item
 from kina_build.ranking.itemanalysis import ItemFigures
 from kina_build.report.artefacts import Artefacts, read_artefacts
 from kina_build.report.find import Found, find_files
-from kina_build.report.rows import DecisionRow, DoubtRow, FindingRow, ReviewRow
+from kina_build.report.rows import DecisionRow, DoubtRow, FindingRow, PatchRow, ReviewRow
 
 ANCHORS = 5
 """Anchors that are named of an item: those that it supports most."""
@@ -43,11 +43,13 @@ class Dossier:
 
     item: Item
     states: tuple[str, ...]
-    """What became of it: selected, dropped, held, released."""
+    """What became of it: selected, dropped, patched, held, released."""
     pick: int | None
     split: str | None
     hidden: bool
     """Whether its answer belongs to a private split of the release."""
+    patches: tuple[PatchRow, ...]
+    """What was mended in it; the pool has the new texts."""
     findings: tuple[FindingRow, ...]
     pairs: tuple[DuplicatePair, ...]
     doubt: DoubtRow | None
@@ -97,6 +99,7 @@ class Bench:
         said: dict[str, set[str]] = {
             "selected": set(selection.item_ids) if selection else set(),
             "dropped as copy": {one.item_id for one in duplicates.dropped} if duplicates else set(),
+            "patched": {one.item_id for one in a.patches or ()},
             "held": {one.item_id for one in duplicates.held} if duplicates else set(),
             "released": set(a.released),
             "not accepted": {one.item_id for one in a.decisions or () if one.decision != "accept"},
@@ -116,6 +119,7 @@ class Bench:
             pick=self._picks.get(item_id),
             split=a.released.get(item_id),
             hidden=item_id in a.private_ids,
+            patches=tuple(one for one in a.patches or () if one.item_id == item_id),
             findings=tuple(self._findings.get(item_id, ())),
             pairs=tuple(self._pairs.get(item_id, ())),
             doubt=self._doubts.get(item_id),

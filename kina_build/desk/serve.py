@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kina_build.desk.app import make_app
+from kina_build.desk.columns import find_unread
 from kina_build.desk.guard import make_token
 from kina_build.desk.state import Desk
 from kina_build.errors import InputError, UsageError
-from kina_build.project.decisions import NAME
+from kina_build.project.deciding import NAME
 
 HOST = "127.0.0.1"
 """No other: what lies on the desk is not for the net."""
@@ -44,7 +45,7 @@ def serve(
     if not NAME.fullmatch(who):
         raise UsageError(f"--who {who!r}: use small letters, digits and underscores")
     desk = Desk(folder, title, who, read_only)
-    if desk.state().bench.artefacts.empty:
+    if desk.state().bench.artefacts.empty and not find_unread(folder):
         raise InputError(f"{folder}: none of the flow's files is there", hint="kina report --help lists them")
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as door:
         door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,7 +1,7 @@
+from .deciding import make_ruling as make_ruling
+from .deciding import record_ruling as record_ruling
 from .decisions import Ruling as Ruling
-from .decisions import make_ruling as make_ruling
 from .decisions import read_rulings as read_rulings
-from .decisions import record_ruling as record_ruling
 from .folder import Project as Project
 from .folder import find_project as find_project
 from .folder import need_project as need_project

@@ -68,7 +68,7 @@ def leave_out(given: LeaveOutOptions, rulings: Rulings) -> LeftOut:
         "copies": {o.item_id: o.reason for o in copies.dropped if o.item_id not in ruled} if copies else {},
         "held": {one.item_id: one.reason for one in copies.held} if copies else {},
         "decided": ruled,
-        "easy": _easy(given.panel, ids),
+        **({"easy": _easy(given.panel, ids)} if given.panel else {}),
         "not accepted": _refused(given.reviewed, ids),
     }
     return _count(ids, fallen)
@@ -77,7 +77,7 @@ def leave_out(given: LeaveOutOptions, rulings: Rulings) -> LeftOut:
 def _count(ids: Sequence[str], fallen: Mapping[str, Mapping[str, str]]) -> LeftOut:
     left = set(ids)
     steps = []
-    for name in STEPS:
+    for name in (step for step in STEPS if step in fallen):
         here = {item: why for item, why in sorted(fallen[name].items()) if item in left}
         left.difference_update(here)
         steps.append(Step(step=name, items=here))
@@ -121,9 +121,9 @@ def _ruled(rulings: Rulings) -> dict[str, str]:
     }
 
 
-def _easy(path: Path | None, ids: Sequence[str]) -> dict[str, str]:
+def _easy(path: Path, ids: Sequence[str]) -> dict[str, str]:
     """Return the items that the panel did not let in."""
-    hard = {item.item_id for item in read_pool(path)} if path else set(ids)
+    hard = {item.item_id for item in read_pool(path)}
     return {item: "too few models of the panel answer it wrongly" for item in ids if item not in hard}
 
 

@@ -65,9 +65,10 @@ def tell_life(project: Project, item_id: str) -> list[Event]:
 
 def _imported(project: Project, item: Item) -> Iterator[Event]:
     for source in project.table.source:
-        files = [name for name in project.expand(source.files) if (project.root / name).exists()]
-        for place in find_rows([Path(name) for name in files], import_options(source)).get(item.item_id, ()):
-            yield Event(stage="import", what=f"row {place}")
+        files = [project.root / name for name in project.expand(source.files)]
+        found = find_rows([path for path in files if path.exists()], import_options(source))
+        for place in found.get(item.item_id, ()):
+            yield Event(stage="import", what=f"row {str(place).removeprefix(f'{project.root}/')}")
     path = " > ".join(item.path)
     yield Event(
         stage="import",

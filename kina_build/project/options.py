@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from kina_build.options import Role, argument, dry_run, option, pool
 
-Kind = Literal["pair", "item", "key", "finding", "gate"]
+Kind = Literal["pair", "item", "key", "finding", "gate", "columns"]
 """What people decide on."""
 Template = Literal["mcq", "kina", "universe", "triples"]
 """What kind of benchmark a project is."""
@@ -104,6 +104,9 @@ class DecideOptions:
     who: str = option(help="Your name, in small letters.")
     reason: str = option(help="Why.")
     letter: str | None = option(None, help="key wrong: the right key.")
+    map: tuple[str, ...] = option(
+        (), help="columns map: item field and column, as to `kina import`; repeatable.", metavar="KEY=COLUMN"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,8 +55,9 @@ class Proposal:
 
     @property
     def readable(self) -> Proposal:
-        """Leave out the files that were not named and that no question was read from."""
-        return replace(self, questions=tuple(one for one in self.questions if one.items or not one.first))
+        """Leave out the files that were not named and that hold no question, as far as columns tell."""
+        kept = (one for one in self.questions if one.items or one.proposed or not one.first)
+        return replace(self, questions=tuple(kept))
 
     @property
     def items(self) -> list[Item]:

@@ -18,6 +18,8 @@ from kina_build.project.log import Case, Entry, append
 from kina_build.rows.jsonl import canonical, write_document
 from kina_build.rows.outputs import expect
 
+COLUMNS = "file not understood"
+"""Kind of a case: a file whose columns people have to name."""
 SAID = 20
 """Lines of a refusal that are kept."""
 
@@ -117,9 +119,11 @@ class Work:
     def _entry(self, one: Running, outcome: Outcome) -> Entry:
         refused = ""
         cases: tuple[Case, ...] = ()
-        if outcome.exit_code == 1 and not one.stage.finds:
+        if outcome.exit_code and not (outcome.exit_code == 1 and one.stage.finds):
+            cases = tuple(refusal_cases(one.stage, outcome))
+        if outcome.exit_code == 1 or any(case.kind == COLUMNS for case in cases):
             job, _, _ = ask(self.project, one.stage, self.runner)
-            refused, cases = fingerprint(job) if job else "", tuple(refusal_cases(one.stage, outcome))
+            refused = fingerprint(job) if job and cases else ""
         cost = outcome.report.get("cost")
         return Entry(
             stage=one.stage.name, line=one.stage.line, began=one.began, reason=one.reason,
@@ -179,6 +183,12 @@ def refusal_cases(stage: Stage, outcome: Outcome) -> list[Case]:
     lines = faults or [line for line in outcome.said if line.strip()] or ["it said no"]
     hint = next((line.removeprefix("hint: ") for line in lines if line.startswith("hint: ")), "")
     told = [line.removeprefix("error: ") for line in lines if not line.startswith("hint: ")]
+    if hint.startswith("--map "):
+        file = told[0].partition(": ")[0]
+        how = (
+            f"kina desk, queue of columns; or: kina decide columns {file} map {hint} --who NAME --reason WHY"
+        )
+        return [Case(kind=COLUMNS, subject=(file,), message=told[0], how=how)]
     return [Case(kind="refused", subject=(stage.name,), message=line, how=hint) for line in told[:SAID]]
 
 

@@ -52,6 +52,7 @@ MANY = {
     "decided on other texts": "decisions on other texts",
     "deciders differ": "conflicts of deciders",
     "handed out": "artefacts handed out",
+    "file not understood": "files not understood",
 }
 """Kinds of cases whose plural is no "s" behind them."""
 

@@ -17,7 +17,7 @@ from kina_build.project.folder import Project
 from kina_build.project.graph.plan import draw_graph, in_order, owner_of, plan
 from kina_build.project.graph.stages import POOL, Stage
 from kina_build.project.log import Case, Entry, read_log
-from kina_build.project.runner import Outcome, Runner, Work, ask, fingerprint, look, refusal_cases
+from kina_build.project.runner import COLUMNS, Outcome, Runner, Work, ask, fingerprint, look, refusal_cases
 from kina_build.project.waiting import find_cases, setting_cases, tell_cases
 
 State = Literal["fresh", "stale", "waiting", "blocked"]
@@ -183,13 +183,12 @@ class Walk:
         """Return the state of a stage that was run just now."""
         if outcome.exit_code == INTERRUPTED:
             raise KeyboardInterrupt
-        if outcome.exit_code > 1:
-            cases = refusal_cases(stage, outcome)
-            return self._status(stage, "blocked", cases[0].message, cases, ran=True, stops=True, failed=True)
-        if outcome.exit_code == 1 and not stage.finds:
-            cases = refusal_cases(stage, outcome)
-            return self._status(stage, "waiting", cases[0].message, cases, ran=True, stops=True)
-        return self._judge(stage, None, ran=True)
+        if not outcome.exit_code or (outcome.exit_code == 1 and stage.finds):
+            return self._judge(stage, None, ran=True)
+        cases = refusal_cases(stage, outcome)
+        state: State = "waiting" if outcome.exit_code == 1 or cases[0].kind == COLUMNS else "blocked"
+        failed = state == "blocked"
+        return self._status(stage, state, cases[0].message, cases, ran=True, stops=True, failed=failed)
 
     def _judge(self, stage: Stage, past: Manifest | None, *, ran: bool) -> StageStatus:
         """Return the state of a stage whose artefact is as it would be made."""

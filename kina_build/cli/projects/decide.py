@@ -22,13 +22,16 @@ def decide(run: Run, options: DecideOptions) -> None:
     """Record what a person decided: a held pair, an item, a doubtful key, an exception for a gate.
 
     pair: same, different. item: keep, drop, withdraw. key: right, wrong. finding (an item and a
-    rule): fine, mend. gate: allow. Of any kind: open, which takes back what you said. The record is
-    added to decisions/KIND-WHO.jsonl with instant, reason and a hash of the texts; the next
-    `kina build` follows it. Deciding again replaces what you said before.
+    rule): fine, mend. gate: allow. columns (a file): map, with a --map for each field. Of any
+    kind: open, which takes back what you said. The record is added to decisions/KIND-WHO.jsonl
+    with instant, reason and a hash of the texts; the next `kina build` follows it. Deciding again
+    replaces what you said before.
     """
     from datetime import UTC, datetime
 
-    from kina_build.project.decisions import make_ruling, record_ruling
+    from kina_build.items.questions import read_map
+    from kina_build.project.deciding import make_ruling, record_ruling
+    from kina_build.project.decisions import TEXTLESS
     from kina_build.project.graph.stages import POOL
 
     kind, subject = options.kind, options.subject
@@ -39,7 +42,7 @@ def decide(run: Run, options: DecideOptions) -> None:
     if kind == "gate":
         _check_gate(subject[0])
     with in_project(run.config) as project:
-        items = _items(project.root / POOL) if kind != "gate" else {}
+        items = {} if kind in TEXTLESS else _items(project.root / POOL)
         ruling = make_ruling(
             kind,
             subject[:-1],
@@ -49,6 +52,7 @@ def decide(run: Run, options: DecideOptions) -> None:
             at=datetime.now(UTC),
             items=items,
             letter=options.letter,
+            columns=read_map(options.map),
         )
         path = record_ruling(project.root, ruling)
 

@@ -45,7 +45,7 @@ def plan(project: Project, rulings: Rulings) -> list[Stage]:
     if table.template in ("universe", "triples"):
         return [_configured(project, stage) for stage in plan_lists(project)]
     found = [
-        *plan_import(project),
+        *plan_import(project, rulings),
         plan_check(project),
         *plan_dedup(project, rulings),
         *plan_suspicions(project),

@@ -26,9 +26,10 @@ from kina_build.project.graph.stages import (
 from kina_build.project.table import Source
 
 
-def plan_import(project: Project) -> list[Stage]:
+def plan_import(project: Project, rulings: Rulings) -> list[Stage]:
     """Import each source by its own map, and join several to one pool."""
-    sources, patches = project.table.source, project.expand(project.table.patches)
+    sources = [_mapped(project, source, rulings) for source in project.table.source]
+    patches = project.expand(project.table.patches)
     mended = each("--patch", patches)
     if len(sources) <= 1:
         own = [_import_one(project, "import", source, POOL, patches) for source in sources]
@@ -47,6 +48,13 @@ def plan_import(project: Project) -> list[Stage]:
     ]
     names = tuple(part.owns[0] for part in parts)
     return [*parts, Stage("import", ("import", *names, *mended, "-o", POOL), (*names, *patches), (POOL,))]
+
+
+def _mapped(project: Project, source: Source, rulings: Rulings) -> Source:
+    """Add to a source's map what people said of the columns of its files."""
+    said = [rulings.columns[name] for name in project.expand(source.files) if name in rulings.columns]
+    told = {key: column for one in said for key, column in one.items()}
+    return source.model_copy(update={"map": {**source.map, **told}}) if told else source
 
 
 def _import_one(
