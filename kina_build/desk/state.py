@@ -13,7 +13,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from kina_build.desk.bench import Bench, read_bench, stamp_files
+from kina_build.desk.bench import FLAGS, Bench, read_bench, stamp_files
 from kina_build.desk.book import Book
 from kina_build.desk.guard import policy
 from kina_build.desk.queues import NAMES, Case, find_cases
@@ -94,9 +94,17 @@ class Desk:
             link=link_item,
             named=True,
         )
-        tools = {"read_only": self.read_only, "names": NAMES, "text": safe_text, "item_url": item_url}
+        tools = {
+            "read_only": self.read_only,
+            "names": NAMES,
+            "text": safe_text,
+            "item_url": item_url,
+            "flags": FLAGS,
+        }
         environment = make_environment("kina_build.desk")
-        html = environment.get_template(template).render(shared | tools | values, file=file)
+        html = environment.get_template(template).render(
+            shared | tools | values, file=file, item_url=item_url
+        )
         return make_page(html, status)
 
 

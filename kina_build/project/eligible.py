@@ -21,7 +21,7 @@ Record = TypeVar("Record", bound=BaseModel)
 COPIES = frozenset({"item_repeated", "keys_conflict"})
 """Rules of `kina check` about several items: dedup says which of them stays."""
 ACCEPTED = "accept"
-STEPS = ("broken", "contaminated", "copies", "held", "decided", "easy", "not accepted")
+STEPS = ("broken", "contaminated", "copies", "held", "decided", "panel", "not accepted")
 """The order in which items fall; an item counts where it falls first."""
 
 
@@ -68,7 +68,7 @@ def leave_out(given: LeaveOutOptions, rulings: Rulings) -> LeftOut:
         "copies": {o.item_id: o.reason for o in copies.dropped if o.item_id not in ruled} if copies else {},
         "held": {one.item_id: one.reason for one in copies.held} if copies else {},
         "decided": ruled,
-        **({"easy": _easy(given.panel, ids)} if given.panel else {}),
+        **({"panel": _refused_by_panel(given.panel, ids)} if given.panel else {}),
         "not accepted": _refused(given.reviewed, ids),
     }
     return _count(ids, fallen)
@@ -121,10 +121,14 @@ def _ruled(rulings: Rulings) -> dict[str, str]:
     }
 
 
-def _easy(path: Path, ids: Sequence[str]) -> dict[str, str]:
+def _refused_by_panel(path: Path, ids: Sequence[str]) -> dict[str, str]:
     """Return the items that the panel did not let in."""
     hard = {item.item_id for item in read_pool(path)}
-    return {item: "too few models of the panel answer it wrongly" for item in ids if item not in hard}
+    return {
+        item: "the share of the panel that answers it wrongly is out of bounds"
+        for item in ids
+        if item not in hard
+    }
 
 
 def _refused(path: Path | None, ids: Sequence[str]) -> dict[str, str]:

@@ -85,7 +85,7 @@ def import_options(source: Source) -> Layout:
     }
     given: dict[str, Any] = {
         name: getattr(source, name)
-        for name in ("format", "encoding", "delimiter", "key_form", "name_as")
+        for name in ("format", "encoding", "delimiter", "key_form", "name_as", "cut_prefix")
         if getattr(source, name) is not None
     }
     return Layout(columns=columns, constants=constants, prefix_ids=source.prefix_ids, **given)

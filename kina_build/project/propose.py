@@ -135,7 +135,8 @@ def _understand(path: Path) -> Understood:
     try:
         result = read_all([path])
     except (InputError, UsageError) as error:
-        return _mapped(path, _map_of(error.hint)) or Understood(name, first=error.lines[0])
+        proposed = _map_of(error.hint)
+        return _mapped(path, proposed) or Understood(name, first=error.lines[0], proposed=proposed)
     if result.items or not result.rejects:
         return _told(name, result, {})
     proposed = str(result.detected["files"][0].get("proposed") or "")

@@ -38,6 +38,8 @@ class Source(Section):
     """As `kina import --key-form`."""
     name_as: str | None = None
     """As `kina import --name-as`."""
+    cut_prefix: str | None = None
+    """As `kina import --cut-prefix`."""
     prefix_ids: bool = False
     """As `kina import --prefix-ids`."""
     keep_going: bool = False

@@ -35,6 +35,8 @@ class PatchRow(BaseModel):
 
     item_id: str
     by: str
+    result_sha: str = ""
+    """Digest of the item's texts after it."""
     changes: tuple[ChangeRow, ...]
 
 

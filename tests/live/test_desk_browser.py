@@ -158,6 +158,7 @@ def test_every_page_is_quiet_closed_and_readable(
             assert browser.run("return document.documentElement.scrollWidth <= innerWidth"), path
             assert browser.run(OVERFLOW.replace(".scroll, math", ".scroll, math, .queue")) == [], path
             assert browser.run(CONTRAST) == [], path
+            assert browser.barriers() == [], path
             browser.screenshot(tmp_path / f"desk-{n}-{width}.png", whole=True)
 
 

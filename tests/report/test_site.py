@@ -68,7 +68,7 @@ def test_no_page_loads_anything_and_the_search_page_alone_runs_its_own_script(si
             assert tag not in {"iframe", "object", "embed"}, name
             assert tag != "script" or name == "search.html", name
             assert tag != "form" or attributes.get("action", "search.html") == "search.html", name
-            assert not LOADS & set(attributes), (name, tag)
+            assert not LOADS & set(attributes) - ({"action"} if tag == "form" else set()), (name, tag)
             assert not [a for a in attributes if a.startswith("on")], (name, tag)
             target = attributes.get("href") or ""
             assert not target.startswith(("http:", "https:", "//")), (name, target)

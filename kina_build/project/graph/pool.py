@@ -73,7 +73,7 @@ def _import_one(
     argv = ["import", *files]
     argv += each("--map", (f"{key}={column}" for key, column in columns.items()))
     argv += each("--set", (f"{key}={value}" for key, value in constants.items()))
-    for option in ("format", "encoding", "delimiter", "key_form", "name_as"):
+    for option in ("format", "encoding", "delimiter", "key_form", "name_as", "cut_prefix"):
         argv += given(f"--{option.replace('_', '-')}", getattr(source, option))
     argv += ["--prefix-ids"] if source.prefix_ids else []
     argv += each("--patch", patches)
@@ -114,7 +114,7 @@ def plan_suspicions(project: Project) -> list[Stage]:
     if project.table.responses is None:
         return []
     files = project.expand(project.table.responses.files)
-    argv = ("triage", *files, "--pool", POOL, "-o", TRIAGE)
+    argv = ("triage", *files, "--pool", POOL, "--letters-of", POOL, "-o", TRIAGE)
     return [Stage("triage", argv, (POOL, *files), (TRIAGE,))]
 
 
@@ -126,8 +126,8 @@ def plan_panel(project: Project) -> list[Stage]:
     replies = project.table.responses
     files = project.expand(replies.files) if replies else ()
     lacks = () if files else ("project.responses.files: name the replies of the panel to the pool",)
-    argv = ("panel", *files, "--pool", POOL, *each("--model", panel.models), "-o", PANEL)
-    return [Stage("panel", argv, (POOL, *files), (PANEL,), lacks=lacks)]
+    argv = ("panel", *files, "--pool", POOL, "--letters-of", POOL, *each("--model", panel.models))
+    return [Stage("panel", (*argv, "-o", PANEL), (POOL, *files), (PANEL,), lacks=lacks)]
 
 
 def plan_support(project: Project) -> list[Stage]:

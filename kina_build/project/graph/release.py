@@ -152,7 +152,7 @@ def plan_scores(project: Project) -> list[Stage]:
         ranked, behind = ["--release", RELEASE], [RELEASE]
     elif table.responses is not None:
         replies = list(project.expand(table.responses.files))
-        of, reads = ["--items", POOL], [POOL, *replies]
+        of, reads = ["--items", POOL, "--letters-of", POOL], [POOL, *replies]
         ranked, behind = ["--only", f"{RELEASE}/test.jsonl"], [f"{RELEASE}/test.jsonl"]
     else:
         return []
