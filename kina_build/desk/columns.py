@@ -10,7 +10,7 @@ from kina_build.config import CONFIG_NAME
 from kina_build.errors import InputError, KinaError
 from kina_build.items.importing.files import Layout, read_all
 from kina_build.project.folder import find_project
-from kina_build.project.life import import_options
+from kina_build.project.graph.pool import import_options
 from kina_build.project.log import read_log
 from kina_build.project.runner import COLUMNS
 from kina_build.rows.tables import read_table
@@ -85,7 +85,7 @@ def read_columns(root: Path, name: str) -> Unread:
 
 
 def _proposed(path: Path) -> dict[str, str]:
-    from kina_build.project.propose import look_at
+    from kina_build.project.start.propose import look_at
 
     found = look_at([path]).questions
     return {column: key for one in found for key, said in one.proposed.items() for column in said.split(",")}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.dedup.records import Contamination, Duplicates
 from kina_build.errors import UsageError
 from kina_build.items.checking.rule import Finding
-from kina_build.items.importing.files import Layout, find_rows
+from kina_build.items.importing.files import find_rows
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.project.decisions import Rulings, check_texts, read_rulings
@@ -19,7 +18,7 @@ from kina_build.project.eligible import LeftOut
 from kina_build.project.folder import Project
 from kina_build.project.funnel import read_selected
 from kina_build.project.graph import stages
-from kina_build.project.table import Source
+from kina_build.project.graph.pool import import_options
 from kina_build.project.waiting import Doubt
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.splits import RECORD
@@ -74,21 +73,6 @@ def _imported(project: Project, item: Item) -> Iterator[Event]:
         stage="import",
         what=f"{item.question!r}, key {item.correct_answer}" + (f", in {path}" if path else ""),
     )
-
-
-def import_options(source: Source) -> Layout:
-    """Return the options of `kina import` that a source's table stands for."""
-    columns = {key: one if isinstance(one, str) else ",".join(one) for key, one in source.map.items()}
-    constants = dict(source.set)
-    constants |= {
-        name: text for name, text in (("license", source.license), ("question_source", source.source)) if text
-    }
-    given: dict[str, Any] = {
-        name: getattr(source, name)
-        for name in ("format", "encoding", "delimiter", "key_form", "name_as", "cut_prefix")
-        if getattr(source, name) is not None
-    }
-    return Layout(columns=columns, constants=constants, prefix_ids=source.prefix_ids, **given)
 
 
 def _findings(path: Path, item_id: str) -> Iterator[str]:

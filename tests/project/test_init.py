@@ -11,7 +11,7 @@ import pytest
 
 from kina_build.config import load_settings
 from kina_build.project.folder import find_project
-from kina_build.project.propose import propose_size
+from kina_build.project.start.draft import propose_size
 from tests.project.conftest import PLANTED, ran, run_kina, states, table, write_csv
 
 pytestmark = pytest.mark.timeout(900)

@@ -14,7 +14,7 @@ from kina_build.errors import UsageError
 from kina_build.project.options import InitOptions
 
 if TYPE_CHECKING:
-    from kina_build.project.propose import Proposal, Understood
+    from kina_build.project.start.propose import Proposal, Understood
 
 CONFIG = Path("kina.toml")
 
@@ -27,7 +27,8 @@ def init(run: Run, options: InitOptions) -> None:
     that nobody but you can fill stand empty, with a comment; `kina build` names them. A kina.toml
     of settings alone gets the tables added.
     """
-    from kina_build.project.propose import find_files, look_at, write_toml
+    from kina_build.project.start.draft import write_toml
+    from kina_build.project.start.propose import find_files, look_at
 
     before = _earlier(run)
     names = [Path(os.path.relpath(path)) for path in options.files or find_files(Path())]

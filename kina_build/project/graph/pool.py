@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from kina_build.items.importing.files import Layout
 from kina_build.project.decisions import Rulings
 from kina_build.project.folder import Project
 from kina_build.project.graph.stages import (
@@ -81,6 +84,21 @@ def _import_one(
     lacks = () if files else (f"project.source.files: no file is called {', '.join(source.files)}",)
     reads = (*files, *patches)
     return Stage(name, (*argv, "-o", output), reads, (output,), finds=source.keep_going, lacks=lacks)
+
+
+def import_options(source: Source) -> Layout:
+    """Return the options of `kina import` that a source's table stands for."""
+    columns = {key: one if isinstance(one, str) else ",".join(one) for key, one in source.map.items()}
+    constants = dict(source.set)
+    constants |= {
+        name: text for name, text in (("license", source.license), ("question_source", source.source)) if text
+    }
+    given: dict[str, Any] = {
+        name: getattr(source, name)
+        for name in ("format", "encoding", "delimiter", "key_form", "name_as", "cut_prefix")
+        if getattr(source, name) is not None
+    }
+    return Layout(columns=columns, constants=constants, prefix_ids=source.prefix_ids, **given)
 
 
 def plan_check(project: Project) -> Stage:
