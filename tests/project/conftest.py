@@ -128,13 +128,15 @@ def project(built: Path, tmp_path: Path) -> Path:
 def make_full_project(folder: Path) -> Path:
     """Write a project with more stages: two sources, patches, other corpora, a panel, a top-up, overrides."""
     make_project(folder)
-    rows = list(csv.DictReader((folder / "questions.csv").open(encoding="utf-8")))
+    rows = list(csv.DictReader((folder / "questions.csv").read_text(encoding="utf-8").splitlines()))
     (folder / "questions.csv").unlink()
     write_csv(folder / "one.csv", rows[:12])
     write_csv(folder / "two.csv", rows[12:])
     elsewhere = {"item_id": "x1", "question": "Where does this stand?", "options": ["here", "there"]}
     (folder / "elsewhere.jsonl").write_text(json.dumps(elsewhere | {"correct_answer": "A"}) + "\n")
-    models = sorted({json.loads(line)["model"] for line in (folder / "responses.jsonl").open()})[:2]
+    models = sorted(
+        {json.loads(line)["model"] for line in (folder / "responses.jsonl").read_text().splitlines()}
+    )[:2]
     text = TOML.replace(
         'files = ["questions.csv"]', 'files = ["one.csv"]\n[[project.source]]\nfiles = ["two.csv"]'
     )

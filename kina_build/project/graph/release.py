@@ -66,11 +66,11 @@ def plan_selection(project: Project) -> list[Stage]:
     found.append(Stage("select", (*argv, "-o", SELECTION), reads, (SELECTION,), lacks=lacks))
     final = SELECTION
     if table.top_up is not None:
-        final, reads = TOPPED, (*reads, DECISIONS)
+        final, reads = TOPPED, (SELECTION, *reads, DECISIONS)
         argv = ["top-up", SELECTION, "--decisions", DECISIONS]
         argv += ["--accepted-only"] if table.top_up.accepted_only else []
         argv += given("--seed", table.seed or None)
-        found.append(Stage("top-up", (*argv, "-o", TOPPED), (SELECTION, *reads), (TOPPED,)))
+        found.append(Stage("top-up", (*argv, "-o", TOPPED), reads, (TOPPED,)))
     certify = ("certify", final, "-k", str(table.size), "-o", CERTIFICATE)
     return [*found, Stage("certify", certify, (final, *reads), (CERTIFICATE,))]
 
