@@ -390,6 +390,7 @@ def build_until(folder: Path, home: Path, at: str, *words: str, whole: bool = Tr
     ).returncode
 
 
+@pytest.mark.timeout(1800)
 def test_a_build_that_is_killed_at_each_stage_in_turn_ends_with_the_same_bytes(
     built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

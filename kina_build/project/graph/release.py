@@ -101,7 +101,7 @@ def plan_release(project: Project, gates: GateRulings) -> list[Stage]:
     table, release = project.table, project.table.release
     final = SELECTION if table.top_up is None else TOPPED
     argv = ["export", POOL, "--selection", final, "--duplicates", DUPLICATES, "--left-out", LEFT_OUT]
-    reads = [POOL, final, DUPLICATES, LEFT_OUT]
+    reads = [POOL, final, *([] if final == SELECTION else [SELECTION]), DUPLICATES, LEFT_OUT]
     if project.batch is not None:
         argv += ["--decisions", DECISIONS, "--agreement", AGREEMENT]
         reads += [DECISIONS, AGREEMENT]
