@@ -109,7 +109,7 @@ class EngineRules(Section):
     kind: Literal["local", "ray"] = "local"
     """local: this process; ray: the cluster of RAY_ADDRESS, or a local one (extra `ray`); as --engine."""
     workers: int = Field(0, ge=0)
-    """Parts that run side by side; 0: one a core."""
+    """Parts that run side by side, and stages of `kina build`; 0: one a core."""
     ahead: int = Field(2, ge=1)
     """Parts handed to Ray for each worker before the first result is waited for."""
     retries: int = Field(20, ge=0)

@@ -345,7 +345,9 @@ def _writes(kind: type | None) -> bool:
     """Tell whether a command can write files; one without declared Options may."""
     from kina_build.options import Role, specs
 
-    return kind is None or any(spec.role in (Role.output, Role.folder) for _, _, spec in specs(kind))
+    if kind is None or getattr(kind, "writes", False):  # places that no option names
+        return True
+    return any(spec.role in (Role.output, Role.folder) for _, _, spec in specs(kind))
 
 
 def _declared(kind: type) -> list[inspect.Parameter]:

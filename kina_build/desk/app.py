@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from kina_build.desk.cases import Deciding
 from kina_build.desk.guard import Guard
 from kina_build.desk.pages import Pages
 from kina_build.desk.state import Desk
@@ -18,18 +19,21 @@ STATIC = {"desk.js": "text/javascript", "desk.css": "text/css"}
 
 def make_app(desk: Desk, token: str, port: int) -> Guard:
     """Make the application of a workbench, behind its door."""
-    pages = Pages(desk)
+    pages, deciding = Pages(desk), Deciding(desk)
     routes = [
         Route("/", pages.home),
         Route("/items", pages.items),
         Route("/items/{item_id:path}", pages.item),
+        Route("/life/{item_id:path}", pages.life),
         Route("/pages/{name}", pages.report),
-        Route("/decide", pages.queues),
-        Route("/decide/{queue}", pages.queue),
-        Route("/decide/{queue}/{case_id}", pages.case),
-        Route("/decide/{queue}/{case_id}", pages.decide, methods=["POST"]),
-        Route("/undo", pages.undo, methods=["POST"]),
-        Route("/who", pages.name, methods=["POST"]),
+        Route("/decide", pages.home),
+        Route("/decide/{queue}", deciding.queue),
+        Route("/decide/{queue}/{case_id}", deciding.case),
+        Route("/decide/{queue}/{case_id}", deciding.decide, methods=["POST"]),
+        Route("/columns/{name:path}", deciding.columns),
+        Route("/columns/{name:path}", deciding.map, methods=["POST"]),
+        Route("/undo", deciding.undo, methods=["POST"]),
+        Route("/who", deciding.name, methods=["POST"]),
         Route("/compare", pages.compare),
         Route("/static/{name}", send_static),
     ]

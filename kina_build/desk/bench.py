@@ -4,23 +4,31 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from kina_build.dedup.records import DuplicatePair
+from kina_build.items.mending.patch import text_digest
 from kina_build.items.model import Item
+from kina_build.project.funnel import funnel_files, funnel_rows
 from kina_build.ranking.itemanalysis import ItemFigures
 from kina_build.report.artefacts import Artefacts, read_artefacts
 from kina_build.report.find import Found, find_files
-from kina_build.report.rows import DecisionRow, DoubtRow, FindingRow, ReviewRow
+from kina_build.report.rows import DecisionRow, DoubtRow, FindingRow, PatchRow, ReviewRow
 
 ANCHORS = 5
 """Anchors that are named of an item: those that it supports most."""
 EASY, HARD = 0.8, 0.4
 """Shares of models that answer right: at or above the first an item is easy, below the second it is hard."""
+FLAGS: Mapping[str, str] = {
+    "agreed_rival": "strong models agree on another option",
+    "negative_discrimination": "better models miss it more often",
+    "undefined_discrimination": "all models answer it alike",
+}
+"""What makes a key doubtful, in words."""
 AGREED = "agreed_rival"
 """Flag of a doubt: strong models agree on another option than the key."""
 Stamp = tuple[tuple[str, int, int, int], ...]
@@ -44,11 +52,13 @@ class Dossier:
 
     item: Item
     states: tuple[str, ...]
-    """What became of it: selected, dropped, held, released."""
+    """What became of it: selected, dropped, patched, held, released."""
     pick: int | None
     split: str | None
     hidden: bool
     """Whether its answer belongs to a private split of the release."""
+    patches: tuple[tuple[PatchRow, bool], ...]
+    """What was mended in it, and whether the pool has these very texts."""
     findings: tuple[FindingRow, ...]
     pairs: tuple[DuplicatePair, ...]
     doubt: DoubtRow | None
@@ -98,6 +108,7 @@ class Bench:
         said: dict[str, set[str]] = {
             "selected": set(selection.item_ids) if selection else set(),
             "dropped as copy": {one.item_id for one in duplicates.dropped} if duplicates else set(),
+            "patched": {one.item_id for one in a.patches or () if self._holds(one)},
             "held": {one.item_id for one in duplicates.held} if duplicates else set(),
             "released": set(a.released),
             "not accepted": {one.item_id for one in a.decisions or () if one.decision != "accept"},
@@ -117,6 +128,7 @@ class Bench:
             pick=self._picks.get(item_id),
             split=a.released.get(item_id),
             hidden=item_id in a.private_ids,
+            patches=tuple((one, self._holds(one)) for one in a.patches or () if one.item_id == item_id),
             findings=tuple(self._findings.get(item_id, ())),
             pairs=tuple(self._pairs.get(item_id, ())),
             doubt=self._doubts.get(item_id),
@@ -126,6 +138,10 @@ class Bench:
             figures=self._figures.get(item_id),
             votes=self.votes.get(item_id, {}),
         )
+
+    def _holds(self, patch: PatchRow) -> bool:
+        item = self.items.get(patch.item_id)
+        return item is not None and text_digest(item) == patch.result_sha
 
     def facets(self, item: Item) -> Iterator[tuple[str, str]]:
         """Yield what an item can be found by, as facet and value."""
@@ -221,7 +237,10 @@ def read_bench(root: Path) -> Bench:
     """
     found = find_files(root)
     stamp = stamp_files(list(found.files.values()))
-    return Bench(root, found, read_artefacts(found.files), stamp)
+    artefacts = read_artefacts(found.files)
+    if funnel_files(root):
+        artefacts = replace(artefacts, funnel=funnel_rows(root))
+    return Bench(root, found, artefacts, stamp)
 
 
 def stamp_files(paths: Sequence[Path]) -> Stamp:

@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kina_build.items.model import Item
-from kina_build.project.decisions import FOLDER, OPEN, Kind, Ruling, make_ruling, record_ruling
+from kina_build.project.deciding import make_ruling, record_ruling
+from kina_build.project.decisions import FOLDER, OPEN, Ruling
+from kina_build.project.options import Kind
 from kina_build.rows.jsonl import read_records
 from kina_build.rows.source import forget
 
@@ -24,6 +26,8 @@ class Act:
     subject: tuple[str, ...]
     verdict: str
     letter: str | None = None
+    columns: tuple[tuple[str, str], ...] = ()
+    """Of a file: item field and column."""
 
     @property
     def key(self) -> Key:
@@ -32,7 +36,9 @@ class Act:
 
     def is_in(self, ruling: Ruling | None) -> bool:
         """Tell whether a decision says this."""
-        return ruling is not None and (ruling.verdict, ruling.letter) == (self.verdict, self.letter)
+        if ruling is None or dict(self.columns) != (ruling.columns or {}):
+            return False
+        return (ruling.verdict, ruling.letter) == (self.verdict, self.letter)
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,20 @@ class Book:
         held = {key: {w: r for w, r in said.items() if r.verdict != OPEN} for key, said in found.items()}
         return {key: said for key, said in held.items() if said}
 
+    def history(self, item_id: str) -> list[Ruling]:
+        """Return all that was ever decided on an item, in order, what was replaced or taken back too.
+
+        Raises:
+            InputError: a file that cannot be read, named with line and field.
+        """
+        said = [
+            one
+            for path in sorted((self.root / FOLDER).glob("*.jsonl"))
+            for one in (read_records(path, Ruling) if path.stat().st_size else ())
+            if item_id in one.subject
+        ]
+        return sorted(said, key=lambda one: one.at)
+
     def record(self, acts: Sequence[Act], who: str, reason: str) -> int:
         """Write decisions; one that this person has made already on the same texts is not written twice.
 
@@ -76,6 +96,7 @@ class Book:
                 at=at,
                 items=self.items,
                 letter=act.letter,
+                columns=dict(act.columns),
             )
             past = latest.get(act.key, {}).get(who)
             if not (act.is_in(past) and past and past.texts == ruling.texts):

@@ -1,4 +1,4 @@
-"""Two of a kind side by side: releases, and models."""
+"""Two of a kind side by side: releases, models, and selections."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kina_build.desk.bench import Bench
 from kina_build.desk.words import Span, compare_words
 from kina_build.release.folder import read_release
 from kina_build.release.rows import Row
 from kina_build.release.versions import diff_releases
+from kina_build.selection.reading import read_selection
 
 SHOWN = 100
 """Changed items whose texts are shown; the rest is only counted."""
@@ -57,6 +60,87 @@ class Flip:
     item_id: str
     better: str
     letters: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Covered:
+    """An anchor that two selections do not cover alike."""
+
+    anchor_id: str
+    statement: str
+    levels: tuple[float, float]
+    """Best support in either, 0 to 1."""
+    items: tuple[str, str]
+    """The items that give it; empty where none does."""
+
+    @property
+    def gain(self) -> float:
+        """Return by how much the second covers it better."""
+        return self.levels[1] - self.levels[0]
+
+
+@dataclass(frozen=True)
+class Selections:
+    """What two selections cover, item by item and anchor by anchor."""
+
+    objectives: tuple[float, float]
+    only: tuple[tuple[str, ...], tuple[str, ...]]
+    """Items that one has and the other lacks."""
+    both: int
+    anchors: tuple[Covered, ...]
+    """The largest losses first, the largest gains last."""
+    alike: int
+    """Anchors that both cover as well."""
+
+
+def compare_selections(bench: Bench, old: Path, new: Path) -> Selections:
+    """Compare two selections by the support matrix of the folder.
+
+    Raises:
+        InputError: a file that is no selection.
+    """
+    pair = read_selection(old), read_selection(new)
+    ids = tuple(frozenset(one.item_ids) for one in pair)
+    best = tuple(_best(bench, one.item_ids) for one in pair)
+    said = {one.anchor_id: one.statement for one in bench.artefacts.anchors or ()}
+    covered = [
+        Covered(
+            anchor,
+            said.get(anchor, ""),
+            (best[0][anchor][0], best[1][anchor][0]),
+            (best[0][anchor][1], best[1][anchor][1]),
+        )
+        for anchor in best[0]
+    ]
+    differ = sorted((one for one in covered if one.gain), key=lambda one: (one.gain, one.anchor_id))
+    only = tuple(
+        tuple(i for i in one.item_ids if i not in other)
+        for one, other in zip(pair, reversed(ids), strict=True)
+    )
+    return Selections(
+        (pair[0].objective, pair[1].objective),
+        (only[0], only[1]),
+        len(ids[0] & ids[1]),
+        tuple(differ),
+        len(covered) - len(differ),
+    )
+
+
+def _best(bench: Bench, item_ids: Sequence[str]) -> dict[str, tuple[float, str]]:
+    """Return each anchor's best support by some items, and the item that gives it."""
+    matrix = bench.artefacts.support
+    rows = matrix.rows(item_ids) if matrix else []
+    if matrix is None or not rows:
+        return {}
+    levels = np.asarray([matrix.levels[row] for row in rows])
+    places = levels.argmax(axis=0)  # of equal ones the first pick
+    return {
+        anchor: (
+            int(levels[place, column]) / matrix.scale,
+            matrix.item_ids[rows[place]] if levels[place, column] else "",
+        )
+        for column, (anchor, place) in enumerate(zip(matrix.anchor_ids, places.tolist(), strict=True))
+    }
 
 
 def compare_releases(old: Path, new: Path) -> Releases:

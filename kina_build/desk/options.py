@@ -18,4 +18,4 @@ class DeskOptions:
     who: str = option("me", help="Whose decisions are written; small letters, digits, underscores.")
     port: int = option(0, help="Port on 127.0.0.1; 0 takes a free one.", min=0, max=65535, role=Role.manner)
     read_only: bool = option(False, help="Show everything, write no decisions.")
-    title: str = option("Knowledge benchmark", help="Name of the benchmark, on every page.")
+    title: str | None = option(None, help="Name of the benchmark, on every page; default: the project's.")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kina_build.dedup.records import DuplicatePair, chance_of
-from kina_build.desk.bench import AGREED, Bench
+from kina_build.desk.bench import AGREED, FLAGS, Bench
 from kina_build.desk.book import Act, Key
 from kina_build.desk.words import align
 from kina_build.items.model import Item
@@ -202,7 +202,7 @@ def _doubt_case(item: Item, doubt: DoubtRow) -> Case:
         items=(item,),
         kind="doubtful key",
         heading=f"Is {key} the right answer?",
-        evidence=" · ".join(flag.replace("_", " ") for flag in doubt.flags),
+        evidence=" · ".join(FLAGS.get(flag, flag) for flag in doubt.flags),
         hint=f"{doubt.rival_votes} of {doubt.voters} strong models say {rival}: {_answer(item, rival)}. "
         f"{doubt.key_votes} say {key}, the key: {_answer(item, key)}.",
         choices=tuple(choices),

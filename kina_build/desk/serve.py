@@ -6,11 +6,14 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+from kina_build.config import CONFIG_NAME
 from kina_build.desk.app import make_app
+from kina_build.desk.columns import find_unread
 from kina_build.desk.guard import make_token
 from kina_build.desk.state import Desk
 from kina_build.errors import InputError, UsageError
-from kina_build.project.decisions import NAME
+from kina_build.project.deciding import NAME
+from kina_build.project.folder import find_project
 
 HOST = "127.0.0.1"
 """No other: what lies on the desk is not for the net."""
@@ -19,7 +22,7 @@ HOST = "127.0.0.1"
 def serve(
     folder: Path,
     *,
-    title: str = "Knowledge benchmark",
+    title: str | None = None,
     who: str = "me",
     port: int = 0,
     read_only: bool = False,
@@ -29,7 +32,7 @@ def serve(
 
     Args:
         folder: of the flow; decisions are written to its folder `decisions`.
-        title: on every page.
+        title: on every page; None: the project's, where the folder is one.
         who: whose decisions are written, where a browser does not say.
         port: 0 takes a free one.
         read_only: write nothing.
@@ -43,8 +46,8 @@ def serve(
 
     if not NAME.fullmatch(who):
         raise UsageError(f"--who {who!r}: use small letters, digits and underscores")
-    desk = Desk(folder, title, who, read_only)
-    if desk.state().bench.artefacts.empty:
+    desk = Desk(folder, title or _title(folder), who, read_only)
+    if desk.state().bench.artefacts.empty and not find_unread(folder):
         raise InputError(f"{folder}: none of the flow's files is there", hint="kina report --help lists them")
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as door:
         door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -67,3 +70,9 @@ def serve(
         )
         on_ready(f"http://{HOST}:{taken}/?token={token}")
         uvicorn.Server(config).run(sockets=[door])
+
+
+def _title(folder: Path) -> str:
+    config = folder / CONFIG_NAME
+    project = find_project(config) if config.exists() else None
+    return (project.table.title or project.table.name) if project else "Knowledge benchmark"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,16 +11,18 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from kina_build.desk.bench import Bench, read_bench, stamp_files
+from kina_build.desk.bench import FLAGS, Bench, read_bench, stamp_files
 from kina_build.desk.book import Book
 from kina_build.desk.guard import policy
 from kina_build.desk.queues import NAMES, Case, find_cases
 from kina_build.desk.search import Index, open_index
+from kina_build.errors import KinaError
 from kina_build.items.markup import show_text
-from kina_build.project.decisions import NAME
+from kina_build.project.deciding import NAME
 from kina_build.report.site import PAGES, make_environment, page_values
+from kina_build.rows.source import forget
 
 WHO = "kina_desk_who"
 """Cookie: who decides in this browser."""
@@ -68,6 +70,21 @@ class Desk:
         said = request.cookies.get(WHO, "")
         return said if NAME.fullmatch(said) else self.who
 
+    def answer(self, request: Request, make: Callable[[Request], Response]) -> Response:
+        """Answer a request, one at a time; what files held at an earlier one does not count."""
+        try:
+            with self.lock:
+                forget(self.root)
+                return make(request)
+        except KinaError as error:
+            return PlainTextResponse("\n".join([*error.lines, error.hint or ""]).strip(), 409)
+
+    def missing(self, message: str, status: int = 404) -> Response:
+        """Say that there is nothing at an address."""
+        return self.render(
+            "desk_missing.html.jinja", self.state(), "", status, page="Not here", message=message
+        )
+
     def render(self, template: str, state: State, file: str, status: int = 200, **values: Any) -> Response:
         """Fill in a template of the desk."""
         shared = page_values(
@@ -77,9 +94,17 @@ class Desk:
             link=link_item,
             named=True,
         )
-        tools = {"read_only": self.read_only, "names": NAMES, "text": safe_text, "item_url": item_url}
+        tools = {
+            "read_only": self.read_only,
+            "names": NAMES,
+            "text": safe_text,
+            "item_url": item_url,
+            "flags": FLAGS,
+        }
         environment = make_environment("kina_build.desk")
-        html = environment.get_template(template).render(shared | tools | values, file=file)
+        html = environment.get_template(template).render(
+            shared | tools | values, file=file, item_url=item_url
+        )
         return make_page(html, status)
 
 

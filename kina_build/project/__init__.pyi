@@ -1,12 +1,12 @@
+from .deciding import make_ruling as make_ruling
+from .deciding import record_ruling as record_ruling
 from .decisions import Ruling as Ruling
-from .decisions import make_ruling as make_ruling
 from .decisions import read_rulings as read_rulings
-from .decisions import record_ruling as record_ruling
+from .folder import Project as Project
+from .folder import find_project as find_project
+from .folder import need_project as need_project
 from .funnel import read_funnel as read_funnel
 from .graph.stages import Stage as Stage
 from .life import tell_life as tell_life
 from .status import read_status as read_status
-from .table import Project as Project
-from .table import find_project as find_project
-from .table import need_project as need_project
 from .walk import Walk as Walk

@@ -6,42 +6,37 @@ shown and neither is followed; a decision on texts that have changed since is as
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, model_validator
 
 from kina_build.dedup.overrides import Override
-from kina_build.errors import InputError, UsageError
 from kina_build.items.model import Item
-from kina_build.rows.jsonl import canonical, dump_line, read_records
+from kina_build.project.options import Kind
+from kina_build.rows.jsonl import canonical, read_records
 
 FOLDER = "decisions"
 HASH_DIGITS = 16
 
-Kind = Literal["pair", "item", "key", "finding", "gate"]
 VERDICTS: Mapping[str, tuple[str, ...]] = {
     "pair": ("same", "different"),
     "item": ("keep", "drop", "withdraw"),
     "key": ("right", "wrong"),
     "finding": ("fine", "mend"),
     "gate": ("allow",),
+    "columns": ("map",),
 }
 """What may be said of each kind of subject."""
+TEXTLESS = ("gate", "columns")
+"""Kinds that are about no item's text."""
 TWOFOLD = ("pair", "finding")
 """Kinds with two parts of a subject."""
 OPEN = "open"
 """Of any kind: taken back, to be decided anew."""
-NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
-"""A decider's name, as it stands in the name of a file: `ann`, `r2`; not `../ann`."""
 
 
 class Ruling(BaseModel):
@@ -51,13 +46,15 @@ class Ruling(BaseModel):
 
     kind: Kind
     subject: tuple[str, ...]
-    """Ids of the items, in order; an item and the rule that found it; the name of a gate."""
+    """Ids of the items, in order; an item and the rule that found it; the name of a gate or a file."""
     verdict: str
     letter: str | None = None
     """The right key, where the keyed one is wrong."""
+    columns: dict[str, str] | None = None
+    """Item field to column of a file that was not understood, as `kina import --map`."""
     reason: str
     texts: str
-    """Hash of the texts it was made on; empty for a gate."""
+    """Hash of the texts it was made on; empty for a gate and for columns."""
     at: AwareDatetime
     who: str
 
@@ -78,8 +75,9 @@ class Ruling(BaseModel):
 
     @property
     def says(self) -> str:
-        """Return the verdict with its letter."""
-        return self.verdict if self.letter is None else f"{self.verdict} ({self.letter})"
+        """Return the verdict with its letter or its columns."""
+        told = self.letter or ", ".join(f"{key}={name}" for key, name in (self.columns or {}).items())
+        return f"{self.verdict} ({told})" if told else self.verdict
 
 
 @dataclass(frozen=True)
@@ -116,6 +114,11 @@ class Rulings:
         allowed = {one.subject[0]: one.reason for one in self.holding if one.kind == "gate"}
         gone = {one.subject[0]: one.reason for one in self.holding if one.verdict == "withdraw"}
         return GateRulings(allowed, gone)
+
+    @property
+    def columns(self) -> dict[str, dict[str, str]]:
+        """Return what `kina import` is told: file to item field to column."""
+        return {one.subject[0]: one.columns for one in self.holding if one.columns}
 
     def of(self, kind: Kind, *subject: str) -> Ruling | None:
         """Return the decision on a subject that holds."""
@@ -157,7 +160,7 @@ def read_ruling_files(paths: Sequence[Path]) -> Rulings:
 def check_texts(rulings: Rulings, items: Mapping[str, Item]) -> Rulings:
     """Set aside the decisions whose texts are no longer what was decided on."""
     changed = tuple(
-        one for one in rulings.holding if one.kind != "gate" and _texts_now(one, items) != one.texts
+        one for one in rulings.holding if one.kind not in TEXTLESS and _texts_now(one, items) != one.texts
     )
     return replace(
         rulings, holding=tuple(one for one in rulings.holding if one not in changed), changed=changed
@@ -178,74 +181,6 @@ def text_hash(items: Sequence[Item]) -> str:
     return hashlib.sha256(canonical(shown).encode("utf-8", "surrogatepass")).hexdigest()[:HASH_DIGITS]
 
 
-def make_ruling(
-    kind: Kind,
-    subject: Sequence[str],
-    verdict: str,
-    *,
-    who: str,
-    reason: str,
-    at: datetime,
-    items: Mapping[str, Item],
-    letter: str | None = None,
-) -> Ruling:
-    """Make the record of a decision on the texts as they are now.
-
-    Raises:
-        UsageError: an unknown item or verdict, a name that cannot stand in a file's name, no reason.
-    """
-    if not NAME.fullmatch(who):
-        raise UsageError(f"--who {who!r}: use small letters, digits and underscores")
-    if verdict not in (*VERDICTS[kind], OPEN):
-        raise UsageError(
-            f"{verdict!r} cannot be said of a {kind}", hint=f"one of: {', '.join(VERDICTS[kind])}"
-        )
-    if not reason.strip():
-        raise UsageError("a decision needs a --reason")
-    ids = _items_of(kind, subject)
-    if unknown := [one for one in ids if one not in items]:
-        raise UsageError(f"{unknown[0]!r} is no item of the pool")
-    if letter is not None and letter not in {option.key for one in subject for option in items[one].options}:
-        raise UsageError(f"--letter {letter}: {subject[0]} has no such option")
-    if len(set(subject)) != (2 if kind in TWOFOLD else 1):
-        raise UsageError(f"a {kind} is {'two different items' if kind == 'pair' else 'one subject'}")
-    texts = text_hash([items[one] for one in ids]) if ids else ""
-    return Ruling(
-        kind=kind,
-        subject=tuple(sorted(subject) if kind == "pair" else subject),
-        verdict=verdict,
-        letter=letter,
-        reason=reason.strip(),
-        texts=texts,
-        at=at,
-        who=who,
-    )
-
-
-def record_ruling(root: Path, ruling: Ruling) -> Path:
-    """Add a decision to its person's file.
-
-    Raises:
-        InputError: it cannot be written, or the file's last line is torn.
-    """
-    path = root / FOLDER / f"{ruling.kind}-{ruling.who}.jsonl"
-    try:
-        path.parent.mkdir(exist_ok=True)
-        with path.open("ab+") as out:
-            fcntl.flock(out, fcntl.LOCK_EX)
-            size = out.seek(0, os.SEEK_END)
-            if size:
-                out.seek(size - 1)
-                if out.read(1) != b"\n":
-                    raise InputError(f"{path}: its last line is torn", hint="mend or remove that line first")
-            out.write((dump_line(ruling) + "\n").encode())
-            out.flush()
-            os.fsync(out.fileno())
-    except OSError as error:
-        raise InputError(f"{path}: cannot write: {error.strerror or error}") from None
-    return path
-
-
 def _override(ruling: Ruling) -> Override | None:
     decision = {
         ("pair", "same"): "same",
@@ -264,13 +199,13 @@ def _override(ruling: Ruling) -> Override | None:
     )  # fmt: skip
 
 
-def _items_of(kind: Kind, subject: Sequence[str]) -> Sequence[str]:
+def items_of(kind: Kind, subject: Sequence[str]) -> Sequence[str]:
     """Return the items that a subject names."""
-    return () if kind == "gate" else subject[:1] if kind == "finding" else subject
+    return () if kind in TEXTLESS else subject[:1] if kind == "finding" else subject
 
 
 def _texts_now(ruling: Ruling, items: Mapping[str, Item]) -> str | None:
-    ids = _items_of(ruling.kind, ruling.subject)
+    ids = items_of(ruling.kind, ruling.subject)
     if any(one not in items for one in ids):
         return None
     return text_hash([items[one] for one in ids])

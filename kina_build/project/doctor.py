@@ -18,8 +18,8 @@ from kina_build.config import Settings
 from kina_build.encode.loading import load_encoder
 from kina_build.encode.vectorcache import default_cache
 from kina_build.errors import KinaError
+from kina_build.project.folder import Project
 from kina_build.project.graph import stages
-from kina_build.project.table import Project
 from kina_build.rows.outputs import PART
 from kina_review.pay.book.ledger import open_ledger
 

@@ -21,7 +21,7 @@ Record = TypeVar("Record", bound=BaseModel)
 COPIES = frozenset({"item_repeated", "keys_conflict"})
 """Rules of `kina check` about several items: dedup says which of them stays."""
 ACCEPTED = "accept"
-STEPS = ("broken", "contaminated", "copies", "held", "decided", "not accepted")
+STEPS = ("broken", "contaminated", "copies", "held", "decided", "panel", "not accepted")
 """The order in which items fall; an item counts where it falls first."""
 
 
@@ -68,6 +68,7 @@ def leave_out(given: LeaveOutOptions, rulings: Rulings) -> LeftOut:
         "copies": {o.item_id: o.reason for o in copies.dropped if o.item_id not in ruled} if copies else {},
         "held": {one.item_id: one.reason for one in copies.held} if copies else {},
         "decided": ruled,
+        **({"panel": _refused_by_panel(given.panel, ids)} if given.panel else {}),
         "not accepted": _refused(given.reviewed, ids),
     }
     return _count(ids, fallen)
@@ -76,7 +77,7 @@ def leave_out(given: LeaveOutOptions, rulings: Rulings) -> LeftOut:
 def _count(ids: Sequence[str], fallen: Mapping[str, Mapping[str, str]]) -> LeftOut:
     left = set(ids)
     steps = []
-    for name in STEPS:
+    for name in (step for step in STEPS if step in fallen):
         here = {item: why for item, why in sorted(fallen[name].items()) if item in left}
         left.difference_update(here)
         steps.append(Step(step=name, items=here))
@@ -117,6 +118,16 @@ def _ruled(rulings: Rulings) -> dict[str, str]:
         one.subject[0]: f"{one.who}: {one.kind} {one.says}: {one.reason}"
         for one in rulings.holding
         if (one.kind, one.verdict) in gone
+    }
+
+
+def _refused_by_panel(path: Path, ids: Sequence[str]) -> dict[str, str]:
+    """Return the items that the panel did not let in."""
+    hard = {item.item_id for item in read_pool(path)}
+    return {
+        item: "the share of the panel that answers it wrongly is out of bounds"
+        for item in ids
+        if item not in hard
     }
 
 

@@ -12,8 +12,8 @@ from kina_build.errors import InputError
 from kina_build.items.pool import read_pool
 from kina_build.manifest import Manifest, sidecar
 from kina_build.project.eligible import LeftOut
+from kina_build.project.folder import Project, find_project, need_project
 from kina_build.project.graph import stages
-from kina_build.project.table import find_project
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.splits import RECORD
 from kina_build.report.rows import FunnelRow
@@ -33,13 +33,14 @@ class Level(BaseModel):
     """The items, and what there is to say of each."""
 
 
-def read_funnel(root: Path) -> list[Level]:
-    """Read the funnel of a project's folder, as far as its stages have run.
+def read_funnel(project: Project) -> list[Level]:
+    """Read the funnel of a project, as far as its stages have run.
 
     Raises:
         InputError: an artefact that cannot be read.
     """
     levels: list[Level] = []
+    root, chosen = project.root, final_selection(project)
     pool = root / stages.POOL
     if not pool.exists():
         return levels
@@ -52,8 +53,8 @@ def read_funnel(root: Path) -> list[Level]:
         found = read_document(root / stages.LEFT_OUT, LeftOut)
         levels += [_level(step.step, step.items, lost=True) for step in found.steps if step.items]
         levels.append(_level("eligible", {one: "" for one in ids if one not in set(found.item_ids)}))
-    if (root / stages.SELECTION).exists():
-        picks, _ = read_selected(root / stages.SELECTION)
+    if chosen.exists():
+        picks, _ = read_selected(chosen)
         levels.append(_level("selected", {one: f"pick {n}" for n, one in enumerate(picks, start=1)}))
     if (root / stages.RELEASE / RECORD).exists():
         levels += _released(root / stages.RELEASE)
@@ -68,15 +69,19 @@ def funnel_files(folder: Path) -> list[Path]:
     return [left_out, *(sidecar(pool) for pool in _pools(folder / stages.POOL) if sidecar(pool).exists())]
 
 
-def funnel_rows(root: Path) -> tuple[FunnelRow, ...]:
-    """Return the funnel of a project as its report draws it.
+def final_selection(project: Project) -> Path:
+    """Return the selection that is released: the one that was topped up, where the project asks for it."""
+    return project.root / (stages.SELECTION if project.table.top_up is None else stages.TOPPED)
+
+
+def funnel_rows(folder: Path) -> tuple[FunnelRow, ...]:
+    """Return the funnel of the project of a folder as its report draws it.
 
     Raises:
         InputError: an artefact that cannot be read.
     """
-    return tuple(
-        FunnelRow(step=one.step, count=one.count, lost=one.lost) for one in read_funnel(root) if one.count
-    )
+    levels = read_funnel(need_project(folder / CONFIG_NAME))
+    return tuple(FunnelRow(step=one.step, count=one.count, lost=one.lost) for one in levels if one.count)
 
 
 def tell_funnel(levels: list[Level]) -> str:

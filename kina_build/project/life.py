@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -12,14 +11,15 @@ from kina_build.dedup.reading import spread_edges
 from kina_build.dedup.records import Contamination, Duplicates
 from kina_build.errors import UsageError
 from kina_build.items.checking.rule import Finding
-from kina_build.items.importing.files import Layout, find_rows
+from kina_build.items.importing.files import find_rows
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.project.decisions import Rulings, check_texts, read_rulings
 from kina_build.project.eligible import LeftOut
+from kina_build.project.folder import Project
 from kina_build.project.funnel import read_selected
 from kina_build.project.graph import stages
-from kina_build.project.table import Project, Source
+from kina_build.project.graph.pool import import_options
 from kina_build.project.waiting import Doubt
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.splits import RECORD
@@ -65,29 +65,15 @@ def tell_life(project: Project, item_id: str) -> list[Event]:
 
 def _imported(project: Project, item: Item) -> Iterator[Event]:
     for source in project.table.source:
-        files = [name for name in project.expand(source.files) if (project.root / name).exists()]
-        for place in find_rows([Path(name) for name in files], import_options(source)).get(item.item_id, ()):
-            yield Event(stage="import", what=f"row {place}")
+        files = [project.root / name for name in project.expand(source.files)]
+        found = find_rows([path for path in files if path.exists()], import_options(source))
+        for place in found.get(item.item_id, ()):
+            yield Event(stage="import", what=f"row {str(place).removeprefix(f'{project.root}/')}")
     path = " > ".join(item.path)
     yield Event(
         stage="import",
         what=f"{item.question!r}, key {item.correct_answer}" + (f", in {path}" if path else ""),
     )
-
-
-def import_options(source: Source) -> Layout:
-    """Return the options of `kina import` that a source's table stands for."""
-    columns = {key: one if isinstance(one, str) else ",".join(one) for key, one in source.map.items()}
-    constants = dict(source.set)
-    constants |= {
-        name: text for name, text in (("license", source.license), ("question_source", source.source)) if text
-    }
-    given: dict[str, Any] = {
-        name: getattr(source, name)
-        for name in ("format", "encoding", "delimiter", "key_form", "name_as")
-        if getattr(source, name) is not None
-    }
-    return Layout(columns=columns, constants=constants, prefix_ids=source.prefix_ids, **given)
 
 
 def _findings(path: Path, item_id: str) -> Iterator[str]:
@@ -256,6 +242,7 @@ TELLERS: tuple[tuple[str, str, Teller], ...] = (
     (stages.DECISIONS, "settle", _judged),
     (stages.LEFT_OUT, "leave-out", _left_out),
     (stages.SELECTION, "select", _selected),
+    (stages.TOPPED, "top-up", _selected),
     (stages.RELEASE, "export", _released),
     (stages.SCORES, "score", _answered),
 )
@@ -273,6 +260,7 @@ ORDER = (
     "settle",
     "leave-out",
     "select",
+    "top-up",
     "export",
     "score",
 )

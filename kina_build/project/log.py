@@ -14,6 +14,7 @@ from kina_build.rows.jsonl import dump_line, read_records
 FOLDER = "run"
 LOG = "log.jsonl"
 LOCK = "lock"
+WORKERS = "workers"
 
 
 class Case(BaseModel):
@@ -89,8 +90,11 @@ def append(root: Path, entry: Entry) -> None:
 
 
 @contextmanager
-def building(root: Path) -> Iterator[None]:
+def building(root: Path) -> Iterator[int]:
     """Keep other builds of this project out while one runs.
+
+    Yields a file descriptor for the processes that the build starts to inherit: where the build is
+    killed, the next one waits until they have ended too.
 
     Raises:
         UsageError: one runs already.
@@ -101,12 +105,13 @@ def building(root: Path) -> Iterator[None]:
     folder = root / FOLDER
     try:
         folder.mkdir(exist_ok=True)
-        lock = (folder / LOCK).open("ab")
+        lock, workers = (folder / LOCK).open("ab"), (folder / WORKERS).open("ab")
     except OSError as error:
         raise InputError(f"{folder}: cannot write: {error.strerror or error}") from None
-    with lock:
+    with lock, workers:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise UsageError("another `kina build` of this project is running") from None
-        yield
+        fcntl.flock(workers, fcntl.LOCK_EX)
+        yield workers.fileno()

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kina_build.errors import InputError
+from kina_build.project.folder import Project
 from kina_build.project.funnel import Level, read_funnel
 from kina_build.project.log import Case
-from kina_build.project.table import Project
 from kina_build.project.waiting import ruling_cases
 from kina_build.project.walk import StageStatus, Walk
 
@@ -78,6 +78,6 @@ def read_status(walk: Walk, target: str | None = None) -> ProjectStatus:
 
 def _funnel(project: Project) -> list[Level]:
     try:
-        return read_funnel(project.root)
+        return read_funnel(project)
     except InputError:  # an artefact that is damaged is told by its stage
         return []

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from kina_build.config import CONFIG_NAME, Section, check_section, find_config, load_settings
-from kina_build.errors import ConfigError, UsageError
+from kina_build.config import Section
+from kina_build.project.options import Template
 from kina_review.pay.batch import Batch
 
 Files = Annotated[tuple[str, ...], BeforeValidator(lambda v: [v] if isinstance(v, str) else v)]
 """Names or globs, seen from the project's folder: one or several."""
-Template = Literal["mcq", "kina", "universe", "triples"]
 
 
 class Source(Section):
@@ -41,6 +38,8 @@ class Source(Section):
     """As `kina import --key-form`."""
     name_as: str | None = None
     """As `kina import --name-as`."""
+    cut_prefix: str | None = None
+    """As `kina import --cut-prefix`."""
     prefix_ids: bool = False
     """As `kina import --prefix-ids`."""
     keep_going: bool = False
@@ -102,6 +101,25 @@ class Replies(Section):
     """Their letters follow the pool, unless the rows say otherwise."""
 
 
+class Panel(Section):
+    """Models whose wrong answers let items in: [project.panel]; their replies are [project.responses]."""
+
+    models: Files = Field(min_length=1)
+    """NAME or NAME@DATE, as `kina panel --model`."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the models' names."""
+        return tuple(one.partition("@")[0] for one in self.models)
+
+
+class TopUp(Section):
+    """Select before the reviews are in, and refill what they take out: [project.top_up]."""
+
+    accepted_only: bool = False
+    """As `kina top-up --accepted-only`; false: items that nobody reviewed may come in."""
+
+
 class ReleaseTable(Section):
     """What is written for others: [project.release]."""
 
@@ -109,6 +127,8 @@ class ReleaseTable(Section):
     """As `kina export --release-version`; auto: 1.0.0, or what the changes since `previous` ask for."""
     previous: str | None = None
     """Folder of the release before."""
+    estimator: str | None = None
+    """What scores on the release say of the pool: estimator.json of `kina shrink`."""
     private: Files = ()
     """Splits whose answers are kept apart."""
     license: Files = ()
@@ -149,6 +169,8 @@ class ProjectTable(Section):
     seed: int = Field(0, ge=0)
     """Of everything random."""
     source: tuple[Source, ...] = ()
+    patches: Files = ()
+    """Patches of `kina fix`, which the import applies."""
     anchors: FileList | None = None
     """None: no anchors, a random sample is drawn."""
     support: Support = Support()
@@ -158,6 +180,10 @@ class ProjectTable(Section):
     """Whether copies are looked for by an encoder too; false: by letters only, as `kina dedup --no-near`."""
     contamination: Corpora | None = None
     responses: Replies | None = None
+    panel: Panel | None = None
+    """None: items are let in however easy they are."""
+    top_up: TopUp | None = None
+    """None: only what reviewers accepted is selected from."""
     release: ReleaseTable = ReleaseTable()
     model: tuple[Model, ...] = ()
     judge: str | None = None
@@ -171,92 +197,3 @@ class ReviewBatch(Batch, Section):
     """The reviewers; none: the reviews were made elsewhere."""
     open_cap: int = Field(0, ge=0)
     """Most unfinished items a reviewer; 0: no cap."""
-
-
-OWNED = ("ledger", "contests", "decisions")
-"""Keys of a batch file that name artefacts: a project's have names of their own."""
-
-
-@dataclass(frozen=True)
-class Project:
-    """A project: its folder, its file, what the file says."""
-
-    root: Path
-    """Folder of kina.toml; all names are seen from here."""
-    file: str
-    """Name of the settings file in it."""
-    table: ProjectTable
-    batch: ReviewBatch | None = None
-    """None: nothing is reviewed."""
-
-    def expand(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the files that names and globs mean, each once; a name stays, whether it is there or not."""
-        found: dict[str, None] = {}
-        for name in names:
-            globbed = any(sign in name for sign in "*?[")
-            hits = (
-                sorted(p.relative_to(self.root).as_posix() for p in self._glob(name)) if globbed else [name]
-            )
-            found.update(dict.fromkeys(hits))
-        return tuple(found)
-
-    def _glob(self, name: str) -> list[Path]:
-        try:
-            return list(self.root.glob(name))
-        except (ValueError, NotImplementedError) as error:
-            raise ConfigError(f"{self.file}: {name!r} is no pattern of file names: {error}") from None
-
-
-def find_project(config: Path | None = None) -> Project | None:
-    """Return the project of the folder we are in; None where no kina.toml has a table [project].
-
-    Raises:
-        ConfigError: an unreadable file, an unknown key or a bad value.
-    """
-    found = config or find_config(Path.cwd())
-    if found is None:
-        return None
-    settings = load_settings(found)
-    if not settings.project:
-        return None
-    table = check_section(_Page, {"project": settings.project}, str(found)).project
-    batch = settings.review.get("batch")
-    return Project(found.parent, found.name, table, None if batch is None else _batch(batch, str(found)))
-
-
-def need_project(config: Path | None = None) -> Project:
-    """Return the project of the folder we are in.
-
-    Raises:
-        UsageError: there is none.
-        ConfigError: as find_project.
-    """
-    project = find_project(config)
-    if project is None:
-        raise UsageError(
-            f"there is no project here: no {CONFIG_NAME} with a table [project] in this folder or above",
-            hint="kina init FILES... writes one",
-        )
-    return project
-
-
-class _Review(Section):
-    batch: ReviewBatch
-
-
-class _ReviewPage(Section):
-    review: _Review
-
-
-class _Page(Section):
-    project: ProjectTable
-
-
-def _batch(table: Any, origin: str) -> ReviewBatch:
-    batch = check_section(_ReviewPage, {"review": {"batch": table}}, origin).review.batch
-    for key in OWNED:
-        if getattr(batch, key) is not None:
-            raise ConfigError(
-                f"{origin}: review.batch.{key}: the project names this file itself", hint="leave the line out"
-            )
-    return batch

@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.dedup.records import Duplicates
 from kina_build.project.decisions import Ruling, Rulings
+from kina_build.project.folder import Project
 from kina_build.project.graph import stages
 from kina_build.project.graph.stages import Stage
 from kina_build.project.log import Case
-from kina_build.project.runner import Outcome
-from kina_build.project.table import Project
 from kina_build.rows.jsonl import iter_rows, read_document, read_records
 from kina_review.records import Assignment, Audit, Contest, Finding
 from kina_review.rubric import REVIEWS_PER_ITEM
 
 Record = TypeVar("Record", bound=BaseModel)
-SAID = 20
-"""Lines of a refusal that are kept."""
 
 
 class Doubt(BaseModel):
@@ -55,6 +52,7 @@ MANY = {
     "decided on other texts": "decisions on other texts",
     "deciders differ": "conflicts of deciders",
     "handed out": "artefacts handed out",
+    "file not understood": "files not understood",
 }
 """Kinds of cases whose plural is no "s" behind them."""
 
@@ -92,43 +90,6 @@ def ruling_cases(rulings: Rulings) -> list[Case]:
         for one in rulings.changed
     ]
     return torn + changed
-
-
-def refusal_cases(stage: Stage, outcome: Outcome) -> list[Case]:
-    """Turn what a command said no to into cases."""
-    report = outcome.report
-    if report.get("gates"):
-        return [_gate_case(gate) for gate in report["gates"]]
-    if report.get("rejects"):
-        return [_reject_case(one) for one in report["rejects"]]
-    faults = [
-        str(one.get("message", one)) if isinstance(one, Mapping) else str(one)
-        for one in report.get("faults") or ()
-    ]
-    lines = faults or [line for line in outcome.said if line.strip()] or ["it said no"]
-    hint = next((line.removeprefix("hint: ") for line in lines if line.startswith("hint: ")), "")
-    told = [line.removeprefix("error: ") for line in lines if not line.startswith("hint: ")]
-    return [Case(kind="refused", subject=(stage.name,), message=line, how=hint) for line in told[:SAID]]
-
-
-def _gate_case(gate: Mapping[str, Any]) -> Case:
-    items = tuple(gate.get("items") or ())
-    few = ", ".join(items[:3]) + (f" and {len(items) - 3} more" if len(items) > 3 else "")
-    return Case(
-        kind="gate",
-        subject=(str(gate["rule"]), *items),
-        message=f"{gate['rule']}: {gate['message']}" + (f" ({few})" if items else ""),
-        how=f"mend the items, or: kina decide gate {gate['rule']} allow --who NAME --reason WHY",
-    )
-
-
-def _reject_case(one: Mapping[str, Any]) -> Case:
-    return Case(
-        kind="row not read",
-        subject=(f"{one['file']}:{one['line']}",),
-        message=f"{one['file']}:{one['line']}: {one['message']}",
-        how="mend the row or the source's map; or leave such rows out: keep_going = true of the source",
-    )
 
 
 def _decide(one: Ruling) -> str:

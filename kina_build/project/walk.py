@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 import networkx as nx
 from pydantic import BaseModel, ConfigDict
 
-from kina_build import __version__
 from kina_build.errors import InputError
 from kina_build.items.pool import read_pool
-from kina_build.manifest import Job, Manifest, digests
+from kina_build.manifest import Job, Manifest
 from kina_build.project.decisions import Rulings, check_texts, read_rulings
-from kina_build.project.graph.edges import draw_graph, in_order, owner_of
-from kina_build.project.graph.plan import plan
+from kina_build.project.folder import Project
+from kina_build.project.graph.plan import draw_graph, in_order, owner_of, plan
 from kina_build.project.graph.stages import POOL, Stage
-from kina_build.project.log import Case, Entry, append, read_log
-from kina_build.project.runner import Outcome, Runner
-from kina_build.project.table import Project
-from kina_build.project.waiting import find_cases, refusal_cases, setting_cases, tell_cases
-from kina_build.rows.jsonl import canonical, write_document
-from kina_build.rows.outputs import expect
+from kina_build.project.log import Case, Entry, read_log
+from kina_build.project.runner import COLUMNS, Outcome, Runner, Work, ask, fingerprint, look, refusal_cases
+from kina_build.project.waiting import find_cases, setting_cases, tell_cases
 
 State = Literal["fresh", "stale", "waiting", "blocked"]
 INTERRUPTED = 130
@@ -71,16 +64,18 @@ class Walk:
 
     project: Project
     runner: Runner
-    act: Callable[[Stage, str], Outcome] | None = None
-    """Runs a stage for a reason; None: look only."""
+    work: Work | None = None
+    """Runs stages; None: look only."""
     force: bool = False
     """Run what is fresh, too."""
     statuses: dict[str, StageStatus] = field(default_factory=dict)
+    stale: dict[str, str] = field(default_factory=dict)
+    """Stages that wait for a place to run in, with the reason why they are run."""
     last: dict[str, Entry] = field(default_factory=dict)
     """Stage to the last line of the log about it."""
 
     def go(self, target: str | None = None) -> list[StageStatus]:
-        """Visit every stage, or those that a target needs, in order.
+        """Visit every stage, or those that a target needs, each when those before it have ended.
 
         Raises:
             UsageError: no such stage.
@@ -89,25 +84,47 @@ class Walk:
         self.last = {entry.stage: entry for entry in read_log(self.project.root)}
         self._draw()
         while True:
-            left = (stage for stage in in_order(self.graph, target) if stage.name not in self.statuses)
-            stage = next(left, None)
-            if stage is None:
-                return list(self.statuses.values())
-            status = self.statuses[stage.name] = self._visit(stage)
-            if status.ran and stage.owns[0] == POOL:  # decisions hold or not by the texts of the pool
+            self._advance(target)
+            if self.work is None or not self.work.running:
+                return [self.statuses[one.name] for one in in_order(self.graph, target)]
+            stage, outcome = self.work.wait()
+            self.statuses[stage.name] = self._end(stage, outcome)
+            if stage.owns[0] == POOL:  # decisions hold or not by the texts of the pool
                 self._draw()
 
     def _draw(self) -> None:
         self.rulings = read_holding(self.project)
         self.graph: nx.DiGraph[str] = draw_graph(plan(self.project, self.rulings))
 
-    def _visit(self, stage: Stage) -> StageStatus:
-        before = [
-            self.statuses[name] for name in self.graph.predecessors(stage.name) if name in self.statuses
-        ]
-        stopped = next((one for one in before if one.stops), None)
-        if stopped is not None:
-            return self._status(stage, "blocked", f"by {stopped.stage}", stops=True)
+    def _advance(self, target: str | None) -> None:
+        """Visit the stages that nothing before them keeps waiting, and start what is to run."""
+        order = in_order(self.graph, target)
+        wanted = {stage.name for stage in order}
+        for stage in order:
+            before = [one for one in self.graph.predecessors(stage.name) if one in wanted]
+            if stage.name in self.statuses or self._is_running(stage.name):
+                continue
+            if all(one in self.statuses for one in before):
+                self._take(stage, [self.statuses[one] for one in before])
+
+    def _take(self, stage: Stage, before: Sequence[StageStatus]) -> None:
+        found = self.stale.get(stage.name) or self._visit(stage, before)
+        if isinstance(found, StageStatus):
+            self.statuses[stage.name] = found
+        elif self.work is None or self.work.is_full:
+            self.stale[stage.name] = found
+        else:
+            self.stale.pop(stage.name, None)
+            self.work.start(stage, found)
+
+    def _is_running(self, name: str) -> bool:
+        return self.work is not None and name in self.work.running
+
+    def _visit(self, stage: Stage, before: Sequence[StageStatus]) -> StageStatus | str:
+        """Return the state of a stage, or the reason why it is run."""
+        stopped = self._stopped(stage, before)
+        if stopped:
+            return self._status(stage, "blocked", f"by {stopped}", stops=True)
         if stage.lacks:
             return self._status(stage, "waiting", stage.lacks[0], setting_cases(stage), stops=True)
         missing = self._missing(stage)
@@ -119,12 +136,18 @@ class Walk:
             return self._status(stage, "stale", f"after {first}" if built else "never built")
         return self._look(stage)
 
+    def _stopped(self, stage: Stage, before: Sequence[StageStatus]) -> str:
+        """Name the first stage that keeps one from going on; what shows all there is needs one artefact."""
+        if stage.last and any((self.project.root / one.artefact).exists() for one in before):
+            return ""
+        return next((one.stage for one in before if one.stops), "")
+
     def _missing(self, stage: Stage) -> str:
         owners = {name: one for one, data in self.graph.nodes(data=True) for name in data["stage"].artefacts}
         read = (name for name in stage.reads if owner_of(name, owners) is None)
         return next((name for name in read if not (self.project.root / name).exists()), "")
 
-    def _look(self, stage: Stage) -> StageStatus:
+    def _look(self, stage: Stage) -> StageStatus | str:
         job, fault, hint = ask(self.project, stage, self.runner)
         if job is None:
             case = Case(kind="fault", subject=(stage.name,), message=fault, how=hint)
@@ -132,8 +155,8 @@ class Walk:
         past, reason = look(self.project, stage, job)
         if past is None and self._handed_out(stage):
             return self._keep(stage, reason)
-        if self.act is not None and (reason := self._why_run(stage, past, reason)):
-            return self._run(stage, reason)
+        if self.work is not None and (why := self._why_run(stage, past, reason)):
+            return why
         if past is not None:
             return self._judge(stage, past, ran=False)
         return self._known_refusal(stage, job) or self._status(stage, "stale", reason)
@@ -156,19 +179,16 @@ class Walk:
         )
         return self._status(stage, "waiting", case.message, [case])
 
-    def _run(self, stage: Stage, reason: str) -> StageStatus:
-        if self.act is None:
-            raise AssertionError("a walk that only looks runs nothing")
-        outcome = self.act(stage, reason)
+    def _end(self, stage: Stage, outcome: Outcome) -> StageStatus:
+        """Return the state of a stage that was run just now."""
         if outcome.exit_code == INTERRUPTED:
             raise KeyboardInterrupt
-        if outcome.exit_code > 1:
-            cases = refusal_cases(stage, outcome)
-            return self._status(stage, "blocked", cases[0].message, cases, ran=True, stops=True, failed=True)
-        if outcome.exit_code == 1 and not stage.finds:
-            cases = refusal_cases(stage, outcome)
-            return self._status(stage, "waiting", cases[0].message, cases, ran=True, stops=True)
-        return self._judge(stage, None, ran=True)
+        if not outcome.exit_code or (outcome.exit_code == 1 and stage.finds):
+            return self._judge(stage, None, ran=True)
+        cases = refusal_cases(stage, outcome)
+        state: State = "waiting" if outcome.exit_code == 1 or cases[0].kind == COLUMNS else "blocked"
+        failed = state == "blocked"
+        return self._status(stage, state, cases[0].message, cases, ran=True, stops=True, failed=failed)
 
     def _judge(self, stage: Stage, past: Manifest | None, *, ran: bool) -> StageStatus:
         """Return the state of a stage whose artefact is as it would be made."""
@@ -205,63 +225,3 @@ class Walk:
             **more,
         }
         return StageStatus.model_validate({"stage": stage.name, "state": state, **told})
-
-
-def ask(project: Project, stage: Stage, runner: Runner) -> tuple[Job | None, str, str]:
-    """Return the job that a stage's command would run; else why it cannot, and a hint."""
-    if stage.reported:
-        root = project.root
-        inputs = [root / name for name in stage.reads]
-        return Job(stage.name, inputs, [root / stage.owns[0]], {"line": stage.line}), "", ""
-    answer = runner.ask(stage.argv)
-    said = answer.said[0] if answer.said else "the command came to no job"
-    return answer.job, said, answer.hint
-
-
-def look(project: Project, stage: Stage, job: Job) -> tuple[Manifest | None, str]:
-    """Return the manifest that still holds, or the first reason why none does."""
-    lost = next((name for name in stage.keeps if not (project.root / name).exists()), None)
-    past, reason = job.look()
-    if past is not None and lost is not None:
-        return None, f"{lost} is missing"
-    return past, reason
-
-
-def fingerprint(job: Job) -> str:
-    """Digest what a job reads and is told, outputs apart."""
-    try:
-        read: Any = {name: one.sha256 for name, one in digests(job.inputs).items()}
-    except InputError:
-        return ""
-    text = canonical([job.command, __version__, dict(job.params), read])
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def run_stage(project: Project, stage: Stage, reason: str, runner: Runner) -> tuple[Outcome, float]:
-    """Run one stage, keep its document where it writes no file, and add a line to the log."""
-    began, start = datetime.now(UTC), time.monotonic()
-    outcome = runner.run(stage.argv)
-    if stage.reported and outcome.exit_code <= 1:
-        job, _, _ = ask(project, stage, runner)
-        if job is not None:
-            _keep(job, outcome)
-    seconds = round(time.monotonic() - start, 3)
-    refused = ""
-    cases: tuple[Case, ...] = ()
-    if outcome.exit_code == 1 and not stage.finds:
-        job, _, _ = ask(project, stage, runner)
-        refused, cases = fingerprint(job) if job else "", tuple(refusal_cases(stage, outcome))
-    cost = outcome.report.get("cost")
-    entry = Entry(
-        stage=stage.name, line=stage.line, began=began, seconds=seconds, exit_code=outcome.exit_code,
-        reason=reason, version=__version__, cost=cost if isinstance(cost, int | float) else None,
-        refused=refused, cases=cases,
-    )  # fmt: skip
-    append(project.root, entry)
-    return outcome, seconds
-
-
-def _keep(job: Job, outcome: Outcome) -> None:
-    expect(job.files)
-    write_document(job.outputs[0], outcome.report)
-    job.record(outcome.report, exit_code=outcome.exit_code)

@@ -24,6 +24,7 @@ from kina_build.report.rows import (
     DoubtRow,
     FindingRow,
     FunnelRow,
+    PatchRow,
     Payout,
     ReviewRow,
     ScoreRow,
@@ -42,6 +43,7 @@ class Artefacts:
     """The artefacts found; a part is None where its file is absent."""
 
     pool: tuple[Item, ...] | None = None
+    patches: tuple[PatchRow, ...] | None = None
     findings: tuple[FindingRow, ...] | None = None
     duplicates: Duplicates | None = None
     support: SupportMatrix | None = None
@@ -71,6 +73,7 @@ class Artefacts:
 
 
 ROWS: Mapping[str, type[BaseModel]] = {
+    "patches": PatchRow,
     "findings": FindingRow,
     "triage": DoubtRow,
     "anchors": AnchorRow,

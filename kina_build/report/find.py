@@ -16,6 +16,7 @@ from kina_build.rows.jsonl import read_json
 
 FILES = {
     "pool": "pool.jsonl",
+    "patches": "patches.jsonl",
     "findings": "findings.jsonl",
     "duplicates": "duplicates.json",
     "triage": "triage.jsonl",
@@ -34,11 +35,12 @@ FILES = {
 }
 """Part to the name that its command gives it, in the order of the flow."""
 
-GUESSED = ("triage", "anchors", "reviews")
+GUESSED = ("patches", "triage", "anchors", "reviews")
 """Parts whose files may also be somebody else's: what they hold decides, whatever their name."""
 
 ROWS: Mapping[str, frozenset[str]] = {
     "pool": frozenset({"item_id", "question", "options", "correct_answer"}),
+    "patches": frozenset({"item_id", "text_sha", "result_sha", "changes", "by"}),
     "findings": frozenset({"item_id", "rule", "severity", "message"}),
     "triage": frozenset({"item_id", "rank", "key", "flags", "voters"}),
     "anchors": frozenset({"anchor_id", "statement", "kind"}),
@@ -75,6 +77,8 @@ class Found:
     """Name of a file to the reason why it is not shown."""
     releases: tuple[Path, ...] = ()
     """All folders that are releases."""
+    selections: tuple[Path, ...] = ()
+    """All files that are selections."""
 
 
 def find_files(folder: Path) -> Found:
@@ -97,7 +101,7 @@ def find_files(folder: Path) -> Found:
         for path, part in parts.items()
         if path.is_file() and path not in files.values()
     }
-    return Found(files, left_out, tuple(alike["release"]))
+    return Found(files, left_out, tuple(alike["release"]), tuple(alike["selection"]))
 
 
 def look_into(path: Path) -> str | None:
@@ -130,8 +134,21 @@ def _is_beside(path: Path) -> bool:
 
 
 def _take(part: str, paths: list[Path]) -> Path | None:
+    if part == "selection" and (certified := _certified(paths)):
+        return certified
     usual = [path for path in paths if path.name == FILES[part]]
     return usual[0] if usual else paths[0] if len(paths) == 1 else None
+
+
+def _certified(paths: list[Path]) -> Path | None:
+    """Return the selection that the certificate beside it was made of: one that was topped up, say."""
+    told = [path.parent / "certificate.json.manifest.json" for path in paths[:1]]
+    try:
+        read = read_json(told[0])["inputs"] if told and told[0].exists() else {}
+    except (InputError, KeyError, TypeError):
+        return None
+    named = [path for path in paths if path.name in read]
+    return named[0] if len(named) == 1 else None
 
 
 def _why_not(part: str | None, taken: Path | None) -> str:

@@ -18,7 +18,7 @@ MARK = "Made by kina-build"
 """Stands in the footer of every page."""
 
 
-OUR_PAGES = re.compile(r"(index|pool|duplicates|coverage|review|release|leaderboard|items-\d+)\.html")
+OUR_PAGES = re.compile(r"(index|pool|duplicates|coverage|review|release|leaderboard|search|items-\d+)\.html")
 
 
 @dataclass(frozen=True)

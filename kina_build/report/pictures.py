@@ -18,7 +18,10 @@ UNFILED = "(not filed)"
 def funnel(artefacts: Artefacts) -> BarPlot | None:
     """Show how many items of the pool are left behind each stage of the flow; of a project its own steps."""
     if artefacts.funnel:
-        bars = tuple(Bar(one.step, one.count, "fell here" if one.lost else "") for one in artefacts.funnel)
+        bars = tuple(
+            Bar(one.step, one.count, "fell here" if one.lost else "", lost=one.lost)
+            for one in artefacts.funnel
+        )
         most = max(bar.value for bar in bars) or 1
         return BarPlot("From import to release", "items; kina status --items STEP lists them", bars, most)
     steps = tuple(Bar(label, len(ids), note) for label, ids, note in _steps(artefacts))

@@ -18,6 +18,8 @@ class Bar:
     value: float
     note: str = ""
     link: str = ""
+    lost: bool = False
+    """It counts what is gone, beside bars of what is left."""
 
 
 @dataclass(frozen=True)

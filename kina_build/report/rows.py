@@ -17,6 +17,29 @@ class FindingRow(BaseModel):
     message: str
 
 
+class ChangeRow(BaseModel):
+    """One field's old and new text in a patch."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    field: str
+    old: str | None = None
+    new: str | None = None
+    why: str = ""
+
+
+class PatchRow(BaseModel):
+    """What was mended in an item, as `kina fix` writes it down."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    item_id: str
+    by: str
+    result_sha: str = ""
+    """Digest of the item's texts after it."""
+    changes: tuple[ChangeRow, ...]
+
+
 class DecisionRow(BaseModel):
     """What became of an item in review."""
 

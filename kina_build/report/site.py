@@ -17,6 +17,7 @@ from kina_build.ranking.itemanalysis import ItemFigures
 from kina_build.report import pictures, summaries
 from kina_build.report.artefacts import Artefacts
 from kina_build.report.plots import bars
+from kina_build.report.search import search_values
 
 ITEMS_A_PAGE = 50
 LISTED = 200
@@ -78,7 +79,8 @@ def render_site(artefacts: Artefacts, *, title: str, keyed: bool = True) -> dict
     items = sorted(artefacts.pool or (), key=lambda item: item.item_id)
     shelves = [items[start : start + ITEMS_A_PAGE] for start in range(0, len(items), ITEMS_A_PAGE)]
     shelf = Shelf(_places(shelves), _notes(artefacts))
-    navigation = [(page.file, page.name) for page in pages] + ([("items-1.html", "Items")] if items else [])
+    navigation = [(page.file, page.name) for page in pages]
+    navigation += [("items-1.html", "Items"), ("search.html", "Search")] if items else []
     shared = page_values(artefacts, title=title, navigation=navigation, link=shelf.link)
     environment = make_environment()
     site = {page.file: render_page(environment, page, shared) for page in pages}
@@ -87,6 +89,10 @@ def render_site(artefacts: Artefacts, *, title: str, keyed: bool = True) -> dict
         site[f"items-{number}.html"] = environment.get_template("items.html.jinja").render(
             shared, page="Items", file="items-1.html", shown=shown, number=number, pages=len(shelves)
         )
+    if items:
+        found = search_values(artefacts, shelf.places)
+        template = environment.get_template("search.html.jinja")
+        site["search.html"] = template.render(shared | found, page="Search", file="search.html")
     return site
 
 

@@ -62,9 +62,14 @@ def from_item(item: Item, *, keyed: bool = True) -> Question:
         keyed: whether its key is needed; else one that names no option becomes the empty answer.
 
     Raises:
-        InputError: the key names no option.
+        InputError: fewer than two options, or a key that names none.
     """
     keys = [option.key for option in item.options]
+    if len(keys) < 2:
+        raise InputError(
+            f"item {item.item_id!r}: it has {len(keys)} option, so there is nothing to choose",
+            hint="`kina check` lists such items",
+        )
     if not item.right_keys and keyed:
         raise InputError(
             f"item {item.item_id!r}: the key {item.correct_answer!r} names none of its options",

@@ -12,11 +12,12 @@ import pytest
 from kina_build.errors import Refusal, UsageError
 from kina_build.items.importing.rawfile import RowRefused
 from kina_build.items.mending.fixes import REPAIRS, fix, names_of, propose_fixes
-from kina_build.items.mending.patch import Patch, apply_patches, make_patch, text_digest
+from kina_build.items.mending.patch import Patch, apply_patches, make_patch, read_patches, text_digest
 from kina_build.items.model import Item
 from kina_build.items.options import FixOptions, ImportOptions
 from kina_build.items.pool import write_pool
 from kina_build.items.questions import import_questions
+from kina_build.rows.jsonl import write_records
 
 Make = Callable[..., Item]
 SAFE = names_of((), ())
@@ -187,3 +188,14 @@ def test_patches_that_do_not_fit_stop_the_command(make_item: Make, tmp_path: Pat
     fix(FixOptions(pool=tmp_path / "a.jsonl", output=patches)).add_to(patches)
     with pytest.raises(Refusal, match="no item 'q' is here"):
         fix(FixOptions(pool=tmp_path / "b.jsonl", output=patches))
+
+
+def test_a_patch_that_gives_a_text_where_there_was_none_is_read_again(
+    tmp_path: Path, make_item: Make
+) -> None:
+    item = make_item("q", "Which?", ["one", "two"], "A")
+    patch = make_patch(item, [("explanation", "The first.", "asked for")], "ann")
+    write_records(tmp_path / "patches.jsonl", [patch])
+    ((_, _, again),) = read_patches([tmp_path / "patches.jsonl"])
+    assert again == patch
+    assert apply_patches([item], placed(again)).items[0].explanation == "The first."

@@ -34,6 +34,15 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 )
 
+AXE = """
+const done = arguments[arguments.length - 1];
+axe.run(document, {resultTypes: ['violations']}).then(
+  (found) => done(found.violations.filter((v) => ['serious', 'critical'].includes(v.impact))
+    .flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.target} ${n.html.slice(0, 120)}`))),
+  (error) => done([String(error)]));
+"""
+"""Run axe-core's rules over the page, which carries it already."""
+
 
 @dataclass(frozen=True)
 class Browser:
@@ -67,6 +76,13 @@ class Browser:
     def run(self, script: str, *arguments: Any) -> Any:
         """Run a script in the page and return its value."""
         return self.driver.execute_script(script, *arguments)
+
+    def barriers(self) -> list[str]:
+        """Return what axe-core finds serious or critical on the page, rule and element a line."""
+        (script,) = HOME.glob("lib/python*/site-packages/axe_playwright_python/axe.min.js")
+        self.driver.execute_script(script.read_text(encoding="utf-8"))
+        found: list[str] = self.driver.execute_async_script(AXE)
+        return found
 
     def screenshot(self, path: Path, *, whole: bool = False) -> Path:
         """Save a PNG of the window, or of the whole page."""
@@ -127,7 +143,9 @@ def install_selenium() -> None:
     python = HOME / "bin" / "python"
     if not python.exists():
         subprocess.run([ROOT / ".venv" / "bin" / "uv", "venv", "-q", HOME], check=True, timeout=INSTALL_S)
-    uv = [ROOT / ".venv" / "bin" / "uv", "pip", "install", "-q", "--python", python, "selenium>=4.30,<5"]
-    subprocess.run(uv, check=True, timeout=INSTALL_S)
+    uv = [ROOT / ".venv" / "bin" / "uv", "pip", "install", "-q", "--python", python]
+    # of the second only the script it carries is used, without its own driver of browsers
+    for more in (["selenium>=4.30,<5"], ["--no-deps", "axe-playwright-python==0.1.*"]):
+        subprocess.run([*uv, *more], check=True, timeout=INSTALL_S)
     (packages,) = HOME.glob("lib/python*/site-packages")
     site.addsitedir(str(packages))

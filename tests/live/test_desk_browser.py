@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from tests.desk.flow import HOSTILE, write_desk_flow
+from tests.desk.test_compare import GERMAN, NAMED, TOML
 from tests.live.browser import Browser, browser
 from tests.live.test_report_browser import CONTRAST, OVERFLOW
 
@@ -158,6 +159,7 @@ def test_every_page_is_quiet_closed_and_readable(
             assert browser.run("return document.documentElement.scrollWidth <= innerWidth"), path
             assert browser.run(OVERFLOW.replace(".scroll, math", ".scroll, math, .queue")) == [], path
             assert browser.run(CONTRAST) == [], path
+            assert browser.barriers() == [], path
             browser.screenshot(tmp_path / f"desk-{n}-{width}.png", whole=True)
 
 
@@ -168,3 +170,23 @@ def test_a_hostile_pool_shows_as_text(browser: Browser, flow: Path) -> None:
             assert browser.run("return document.querySelectorAll('main script, main img').length") == 0, path
             assert browser.run("return document.body.innerText.includes(arguments[0])", HOSTILE[:25]), path
             assert browser.complaints() == [], path
+
+
+def test_the_columns_of_a_file_that_was_not_understood_are_named_by_keyboard(
+    browser: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "fragen.csv").write_text(GERMAN)
+    (tmp_path / "kina.toml").write_text(TOML)
+    build = [sys.executable, "-m", "kina_build.cli.main", "build", "import", "-q"]
+    assert subprocess.run(build, cwd=tmp_path, check=False, capture_output=True).returncode == 1
+    with server(tmp_path) as (_, address):
+        browser.show(at(address, "/columns/fragen.csv"))
+        assert browser.complaints() == browser.barriers() == []
+        for place, field in NAMED.items():
+            browser.run("document.getElementById(arguments[0]).value = arguments[1]", place, field)
+        press(browser, "t")
+        wait(browser, lambda: "are read so" in browser.run("return document.body.innerText"))
+        assert not (tmp_path / "decisions").exists()
+        press(browser, "1")
+        wait(browser, lambda: "kina build reads it" in browser.run("return document.body.innerText"))
+    assert subprocess.run(build, cwd=tmp_path, check=False, capture_output=True).returncode == 0

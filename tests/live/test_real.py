@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.live, pytest.mark.real, pytest.mark.timeout(2400)]
 
 def test_mmlu_redux_becomes_a_certified_split(shared: Path, tmp_path: Path) -> None:
     main(["--data", str(shared), "--into", str(tmp_path / "real"), "--only", "redux", "--no-near"])
-    done = tmp_path / "real"
+    done = tmp_path / "real" / "redux"
     assert len(read_pool(done / "pool.jsonl")) == 5700
     contamination = json.loads((done / "contamination.json").read_text(encoding="utf-8"))
     assert "hits" in contamination

@@ -72,6 +72,7 @@ def test_every_page_is_quiet_closed_and_readable(
         assert browser.run("return document.documentElement.scrollWidth <= innerWidth"), page.name
         assert browser.run(OVERFLOW) == [], page.name
         assert browser.run(CONTRAST) == [], page.name
+        assert browser.barriers() == [], page.name
         browser.screenshot(tmp_path / f"{page.stem}-{width}.png", whole=True)
 
 
@@ -117,6 +118,21 @@ def test_formulas_are_laid_out(browser: Browser, flow: Path, pages: list[Path]) 
         "return [f.height, document.querySelector('mn').getBoundingClientRect().height]"
     )
     assert tall > 1.5 * line
+
+
+def test_the_search_page_finds_by_words_without_accents_and_leads_to_the_item(
+    browser: Browser, pages: list[Path]
+) -> None:
+    search = next(page for page in pages if page.name == "search.html")
+    browser.show(f"{search.as_uri()}?q=question%207")
+    shown = "return [...document.querySelectorAll('#hits a')].map(a => a.textContent)"
+    assert browser.run(shown) == ["q07"]
+    assert browser.run("return document.getElementById('said').textContent") == "1 item"
+    browser.run("document.querySelector('#hits a').click()")
+    assert browser.driver.current_url.endswith("items-1.html#i8")
+    browser.show(f"{search.as_uri()}?q=script")
+    assert browser.run(shown) == ["q59"]
+    assert browser.run("return document.querySelectorAll('#hits script, #hits img').length") == 0
 
 
 def test_it_prints(browser: Browser, flow: Path, pages: list[Path]) -> None:

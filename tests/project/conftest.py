@@ -123,3 +123,60 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(built: Path, tmp_path: Path) -> Path:
     """Return a copy of the built project."""
     return Path(shutil.copytree(built, tmp_path / "small"))
+
+
+def make_full_project(folder: Path) -> Path:
+    """Write a project with more stages: two sources, patches, other corpora, a panel, a top-up, overrides."""
+    make_project(folder)
+    rows = list(csv.DictReader((folder / "questions.csv").read_text(encoding="utf-8").splitlines()))
+    (folder / "questions.csv").unlink()
+    write_csv(folder / "one.csv", rows[:12])
+    write_csv(folder / "two.csv", rows[12:])
+    elsewhere = {"item_id": "x1", "question": "Where does this stand?", "options": ["here", "there"]}
+    (folder / "elsewhere.jsonl").write_text(json.dumps(elsewhere | {"correct_answer": "A"}) + "\n")
+    models = sorted(
+        {json.loads(line)["model"] for line in (folder / "responses.jsonl").read_text().splitlines()}
+    )[:2]
+    text = TOML.replace(
+        'files = ["questions.csv"]', 'files = ["one.csv"]\n[[project.source]]\nfiles = ["two.csv"]'
+    )
+    text = text.replace("near = false", 'near = false\npatches = ["patches.jsonl"]').replace(
+        "size = 6", "size = 4"
+    )
+    text += f"""
+[project.contamination]
+against = ["elsewhere.jsonl"]
+
+[project.panel]
+models = {json.dumps([models[0], f"{models[1]}@2026-05"])}
+
+[project.top_up]
+
+[items]
+difficulty_low = 0.0
+difficulty_high = 1.0
+"""
+    (folder / "kina.toml").write_text(text, encoding="utf-8")
+    for n, name in enumerate(("one", "two"), start=1):
+        assert run_kina(folder, "import", f"{name}.csv", "-o", f"part-{n}.jsonl").exit_code == 0
+    item = rows[0]
+    why = ["--by", "ann", "--why", "a nicer word", "-o", "patches.jsonl"]
+    mended = ["--item", item["id"], "--set", "explanation=Choose one."]
+    done = run_kina(folder, "fix", "part-1.jsonl", *mended, *why)
+    assert done.exit_code == 0, done.output
+    for path in folder.glob("part-*"):
+        path.unlink()
+    built = run_kina(folder, "build", "import")
+    assert built.exit_code == 0, built.output
+    keep = ["--who", "ann", "--reason", "it is fine"]
+    assert run_kina(folder, "decide", "item", rows[1]["id"], "keep", *keep).exit_code == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
+def built_full(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a project with every stage, built; nobody changes it."""
+    folder = make_full_project(tmp_path_factory.mktemp("project") / "full")
+    done = run_kina(folder, "build", "--json")
+    assert done.exit_code == 0, done.output
+    return folder

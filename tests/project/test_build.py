@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -10,14 +11,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from kina_build.manifest import Manifest, sidecar
-from kina_build.project.graph.edges import draw_graph
-from kina_build.project.graph.plan import plan
-from kina_build.project.table import need_project
+from kina_build.project.folder import need_project
+from kina_build.project.graph.plan import draw_graph, in_order, plan
 from kina_build.project.walk import read_holding
 from kina_build.rows.jsonl import read_document
 from tests.project.conftest import INPUTS, make_project, ran, run_kina, states
@@ -51,12 +52,17 @@ def test_a_second_build_runs_nothing_and_changes_no_byte(project: Path) -> None:
     assert json.loads(again.stdout)["complete"] is True
 
 
-def test_every_edge_is_what_the_reader_s_manifest_says(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a stage declares to read is what its command digested, and what its owner wrote."""
-    monkeypatch.chdir(built)
+@pytest.mark.parametrize("which", ["built", "built_full"])
+def test_every_edge_is_what_the_reader_s_manifest_says(
+    which: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a stage declares to read is what its command digested, and what its owner wrote: no edge is
+    missing a digest, and by `Job.look` a digest that changed is a stage that runs again."""
+    monkeypatch.chdir(request.getfixturevalue(which))
     project = need_project()
     graph = draw_graph(plan(project, read_holding(project)))
     assert len(graph.edges) > 20
+    assert {"panel", "top-up", "contamination", "overrides", "import 2"} <= set(graph) or which == "built"
     edges = [
         (owner, reader, name) for owner, reader, names in graph.edges(data="artefacts") for name in names
     ]
@@ -68,6 +74,23 @@ def test_every_edge_is_what_the_reader_s_manifest_says(built: Path, monkeypatch:
         made = read_document(sidecar(Path(wrote.owns[0])), Manifest).outputs
         assert Path(name).name in said, (owner, reader, name)
         assert "/" in name or said[name].sha256 == made[name].sha256, (owner, reader, name)
+
+
+@pytest.mark.parametrize("which", ["built", "built_full"])
+def test_a_stage_reads_nothing_of_another_that_the_graph_does_not_know(
+    which: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other way round: all that a command digested and a stage owns is an edge, so none is missing."""
+    monkeypatch.chdir(request.getfixturevalue(which))
+    project = need_project()
+    graph = draw_graph(plan(project, read_holding(project)))
+    owners = {name: one for one, data in graph.nodes(data=True) for name in data["stage"].artefacts}
+    for name, data in graph.nodes(data=True):
+        if data["stage"].last:
+            continue
+        for read in read_document(sidecar(Path(data["stage"].owns[0])), Manifest).inputs:
+            owner = owners.get(read, name)
+            assert owner == name or graph.has_edge(owner, name), (owner, name, read)
 
 
 def change_question(folder: Path) -> None:
@@ -268,10 +291,8 @@ def test_a_branch_that_cannot_go_on_stops_and_the_others_do_not(tmp_path: Path) 
     assert done.exit_code == 2
     found = states(done)
     assert found["settle"] == found["agreement"] == "blocked"
-    assert {found[one] for one in ("leave-out", "budget", "select", "export", "rank", "report")} == {
-        "blocked"
-    }
-    assert {found[one] for one in ("dedup", "support", "triage", "score")} == {"fresh"}
+    assert {found[one] for one in ("leave-out", "budget", "select", "export", "rank")} == {"blocked"}
+    assert {found[one] for one in ("dedup", "support", "triage", "score", "report")} == {"fresh"}
     assert "reviews.jsonl" in json.loads(done.stdout)["next"]
 
 
@@ -344,35 +365,114 @@ def test_one_stage_is_built_with_those_it_needs(tmp_path: Path) -> None:
 
 KILLER = """
 import os, signal, sys
-from kina_build.cli.main import app
-seen = 0
 def hook(event, args):
-    global seen
     if event == "open" and isinstance(args[0], (str, os.PathLike)) and (args[2] or 0) & 3:
         name = os.path.basename(os.fspath(args[0]))
-        if sys.argv[1] in name and ".manifest" not in name:
+        if os.environ["KILL_AT"] in name and ".manifest" not in name:
+            if "crew" in " ".join(sys.orig_argv) and "KILL_ALL" in os.environ:
+                os.kill(os.getppid(), signal.SIGKILL)
             os.kill(os.getpid(), signal.SIGKILL)
-sys.addaudithook(hook)
-app(["build", "-q"])
+if "KILL_AT" in os.environ:
+    sys.addaudithook(hook)
 """
+FILES = {"release": "README.md", "report": "index.html", "assignments.jsonl": "assignments"}
+"""Artefacts whose bytes go into files of another name."""
 
 
-@pytest.mark.parametrize(
-    "output", ["pool.jsonl", "duplicates.json", "decisions.jsonl", "selection.json", "README.md"]
-)
-def test_a_build_that_is_killed_goes_on_to_the_same_bytes(built: Path, tmp_path: Path, output: str) -> None:
-    """It is killed at the moment when the file's bytes are about to be written."""
+def build_until(folder: Path, home: Path, at: str, *words: str, whole: bool = True) -> int:
+    """Run `kina build` in a process that is killed when a file is about to be written."""
+    (home / "sitecustomize.py").write_text(KILLER, encoding="utf-8")
+    paths = os.pathsep.join([str(home), *filter(None, sys.path)])
+    given = {"KILL_AT": at, "PYTHONPATH": paths} | ({"KILL_ALL": "1"} if whole else {})
+    command = [sys.executable, "-m", "kina_build.cli.main", "build", "-q", *words]
+    return subprocess.run(
+        command, cwd=folder, env=os.environ | given, capture_output=True, check=False
+    ).returncode
+
+
+@pytest.mark.timeout(1800)
+def test_a_build_that_is_killed_at_each_stage_in_turn_ends_with_the_same_bytes(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each time at the moment when the first bytes of the stage's file are about to be written."""
     folder = tmp_path / "small"
     folder.mkdir()
     for name in INPUTS:
         shutil.copy(built / name, folder / name)
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLER, output], cwd=folder, capture_output=True, check=False
-    )
-    assert killed.returncode == -signal.SIGKILL
+    with monkeypatch.context() as at_built:
+        at_built.chdir(built)
+        project = need_project()
+        order = in_order(draw_graph(plan(project, read_holding(project))))
+    for stage in order:
+        at = FILES.get(stage.owns[0], stage.owns[0])
+        assert build_until(folder, tmp_path, at, stage.name) == -signal.SIGKILL, stage.name
     done = run_kina(folder, "build", "--json")
     assert done.exit_code == 0, done.output
     assert outputs(folder) == outputs(built)
+
+
+def test_a_stage_whose_process_is_killed_stops_its_branch_alone(built: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    for name in INPUTS:
+        shutil.copy(built / name, folder / name)
+    toml = folder / "kina.toml"
+    toml.write_text(toml.read_text() + "[engine]\nworkers = 3\n")
+    assert build_until(folder, tmp_path, "anchors.jsonl", whole=False) == 2
+    stages = {one["stage"]: one for one in json.loads(run_kina(folder, "status", "--json").stdout)["stages"]}
+    assert stages["anchors"]["state"] == "stale"
+    assert stages["score"]["state"] == stages["leave-out"]["state"] == "fresh"
+    assert stages["select"]["reason"] == "never built"
+    log = (folder / "run" / "log.jsonl").read_text()
+    assert "its process was killed (signal 9)" in log
+    assert run_kina(folder, "build", "-q").exit_code == 0
+    toml.write_text(toml.read_text().partition("[engine]")[0])
+    assert ran(run_kina(folder, "build", "--json")) == []
+    assert outputs(folder) == outputs(built)
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_how_many_stages_run_side_by_side_changes_no_byte(built: Path, tmp_path: Path, workers: int) -> None:
+    folder = make_project(tmp_path / "small")
+    toml = folder / "kina.toml"
+    toml.write_text(toml.read_text() + f"[engine]\nworkers = {workers}\n")
+    done = run_kina(folder, "build")
+    assert done.exit_code == 0, done.output
+    lines = done.stderr.splitlines()
+    begun = [line for line in lines if line.startswith("$ kina ")]
+    ended = [
+        line
+        for line in lines
+        if re.match(r"  [\w -]+: done(, with findings)?, [\d.]+ s \(never built\)", line)
+    ]
+    assert len(begun) == len(ended) == 18, "every line is whole"
+    assert len(begun) + len(ended) == len(lines)
+    side_by_side = any(one.startswith("$") and two.startswith("$") for one, two in pairwise(lines))
+    assert side_by_side == (workers > 1)
+    (folder / "kina.toml").write_text((built / "kina.toml").read_text())
+    assert outputs(folder) == outputs(built)
+
+
+def test_what_review_takes_out_is_refilled(built_full: Path) -> None:
+    """The selection is made before the reviews count; the topped one holds accepted items only."""
+    decided = [json.loads(line) for line in (built_full / "decisions.jsonl").read_text().splitlines()]
+    refused = {one["item_id"] for one in decided if one["decision"] != "accept"}
+    topped = json.loads((built_full / "topped.json").read_text())["item_ids"]
+    assert len(topped) == 4
+    assert not refused & set(topped)
+    released = [
+        json.loads(line)["id"] for line in (built_full / "release" / "test.jsonl").read_text().splitlines()
+    ]
+    assert set(released) == set(topped)
+    card = (built_full / "release" / "README.md").read_text()
+    assert "aspen-8b" in card, "the card names the models whose wrong answers let items in"
+
+
+def test_patches_are_applied_by_the_import_of_the_project(built_full: Path) -> None:
+    told = [
+        json.loads(line).get("explanation") for line in (built_full / "pool.jsonl").read_text().splitlines()
+    ]
+    assert told.count("Choose one.") == 1
 
 
 def test_two_builds_at_once_are_one_build(project: Path) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kina_build.config import load_settings
-from kina_build.project.propose import propose_size
-from kina_build.project.table import find_project
+from kina_build.project.folder import find_project
+from kina_build.project.start.draft import propose_size
 from tests.project.conftest import PLANTED, ran, run_kina, states, table, write_csv
 
 ROWS = list({row["question"]: row for row in table("pool.csv") if row["id"] not in PLANTED}.values())[:30]

@@ -8,10 +8,9 @@ import pytest
 
 from kina_build.errors import ConfigError, UsageError
 from kina_build.project.decisions import Rulings
-from kina_build.project.graph.edges import draw_graph, in_order
-from kina_build.project.graph.plan import plan
+from kina_build.project.folder import find_project
+from kina_build.project.graph.plan import draw_graph, in_order, plan
 from kina_build.project.graph.stages import Stage
-from kina_build.project.table import find_project
 
 SMALL = '[project]\nsize = 5\n[[project.source]]\nfiles = ["a.csv"]\n'
 

@@ -14,9 +14,9 @@ from tests.release.pools import spread
 
 def test_pages_are_written_from_what_is_at_hand(tmp_path: Path) -> None:
     written = write_report(tmp_path / "report", pool=spread(3), findings=(), title="Three questions")
-    assert written.pages == ("index.html", "items-1.html", "pool.html")
+    assert written.pages == ("index.html", "items-1.html", "pool.html", "search.html")
     assert "Three questions" in (tmp_path / "report" / "index.html").read_text()
-    assert str(written).startswith("3 pages, ")
+    assert str(written).startswith("4 pages, ")
 
 
 def test_a_private_release_in_memory_hides_its_keys(tmp_path: Path) -> None:

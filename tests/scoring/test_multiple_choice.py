@@ -133,6 +133,12 @@ def test_an_item_whose_key_names_no_option_is_refused(make_item: Callable[..., I
         from_item(make_item(correct_answer="Z"))
 
 
+def test_an_item_with_one_option_is_refused_in_a_line(make_item: Callable[..., Item]) -> None:
+    one = make_item()
+    with pytest.raises(InputError, match="it has 1 option, so there is nothing to choose"):
+        from_item(one.model_copy(update={"options": one.options[:1], "correct_answer": "A"}))
+
+
 def test_majority() -> None:
     assert majority_letter(["A", "A", "A", "B"]) == "A"
     assert majority_letter(["A", "B"]) is None

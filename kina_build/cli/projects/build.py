@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kina_build.cli import common
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.cli.projects import decide, doctor, init
 from kina_build.cli.projects.runner import InProcess, in_project
 from kina_build.cli.projects.views import describe_status, one_bar, show_build, show_status
+from kina_build.progress import Progress
+from kina_build.project.options import BuildOptions, LogOptions, StatusOptions, WhyOptions
 
 if TYPE_CHECKING:
+    from kina_build.project.folder import Project
     from kina_build.project.graph.stages import Stage
+    from kina_build.project.log import Entry
     from kina_build.project.runner import Outcome
     from kina_build.project.status import ProjectStatus
-    from kina_build.project.table import Project
-
-StageName = Annotated[str | None, typer.Argument(help="Build this stage and those it needs; default: all.")]
+    from kina_build.project.walk import Walk
 
 
-def build(run: Run, stage: StageName = None, *, dry_run: common.DryRun = False) -> None:
+def build(run: Run, options: BuildOptions) -> None:
     """Run what is stale, in order of dependence, and say what waits for people.
 
-    The plain command of each stage is printed, and works when it is typed. One stage runs at a
-    time. A branch that waits or is refused stops; the others go on. A build that was stopped
-    goes on where it was. Exit 0 complete, 1 something waits or was refused, 2 something is wrong.
+    The plain command of each stage is printed, and works when it is typed. Stages that do not
+    need each other run side by side, as many as there are cores (engine.workers). A branch that
+    waits or is refused stops; the others go on. A build that was stopped goes on where it was.
+    Exit 0 complete, 1 something waits or was refused, 2 something is wrong.
     """
-    if dry_run:
-        _show_plan(run, stage)
+    if options.dry_run:
+        _show_plan(run, options.stage)
         return
-    status = walk_through(run, run.config, stage)
+    status = walk_through(run, run.config, options.stage)
     run.report(describe_status(status), show_build, exit_code=status.exit_code)
 
 
@@ -49,27 +53,40 @@ def walk_through(run: Run, config: Path | None, target: str | None = None) -> Pr
         UsageError: no project, no such stage, or another build is running.
         ConfigError: a table that cannot be read.
     """
+    from kina_build.cli.projects.crew import gather_crew
     from kina_build.project.log import building
+    from kina_build.project.runner import Work
     from kina_build.project.status import read_status
     from kina_build.project.walk import Walk
 
-    with in_project(config) as project, building(project.root), one_bar(run.console, "building") as bar:
-        walk = Walk(project, InProcess(run.overwrite, run.force, run.console.verbose), force=run.force)
-        walk.act = _actor(run, walk, bar)
+    rules = run.settings.engine
+    places, runner = rules.workers or os.cpu_count() or 1, InProcess(run.overwrite, run.force)
+    with (
+        in_project(config) as project,
+        building(project.root) as held,
+        gather_crew(runner, places, held, apart=rules.kind == "ray") as crew,
+        one_bar(run.console, "building") as bar,
+    ):
+        walk = Walk(project, runner, force=run.force)
+        walk.work = Work(project, runner, crew, began=_begin(run.console), ended=_end(run.console, walk, bar))
         return read_status(walk, target)
 
 
-def _actor(run: Run, walk: Any, bar: Any) -> Any:
-    from kina_build.project.walk import run_stage
+def _begin(console: Console) -> Callable[[Stage], None]:
+    return lambda stage: console.say(f"$ {stage.line}")
 
-    def act(stage: Stage, reason: str) -> Outcome:
-        run.console.say(f"$ {stage.line}")
-        bar(len(walk.statuses), len(walk.graph))
-        outcome, seconds = run_stage(walk.project, stage, reason, walk.runner)
-        run.console.say(f"  {reason}; {_ended(stage, outcome)}, {seconds:.1f} s")
-        return outcome
 
-    return act
+def _end(console: Console, walk: Walk, bar: Progress) -> Callable[[Entry, Outcome], None]:
+    def tell(entry: Entry, outcome: Outcome) -> None:
+        """Say how a stage ended, by its name: others may have begun meanwhile."""
+        if console.verbose:
+            for line in outcome.said:
+                console.say(f"  {entry.stage}: {line}")
+        stage = walk.graph.nodes[entry.stage]["stage"]
+        console.say(f"  {entry.stage}: {_ended(stage, outcome)}, {entry.seconds:.1f} s ({entry.reason})")
+        bar(len(walk.statuses) + 1, len(walk.graph))
+
+    return tell
 
 
 def _ended(stage: Stage, outcome: Outcome) -> str:
@@ -96,13 +113,7 @@ def _show_plan(run: Run, target: str | None) -> None:
     run.report(report, show)
 
 
-def status(
-    run: Run,
-    *,
-    items: Annotated[
-        str | None, typer.Option("--items", metavar="STEP", help="List the items of one step of the funnel.")
-    ] = None,
-) -> None:
+def status(run: Run, options: StatusOptions) -> None:
     """Show what each stage's state is, what waits for people, and how to go on.
 
     fresh: nothing to do. stale: to be run, for the reason named. waiting: for people. blocked: by
@@ -112,8 +123,8 @@ def status(
     from kina_build.project.walk import Walk
 
     with in_project(run.config) as project:
-        if items is not None:
-            _show_items(run, project, items)
+        if options.items is not None:
+            _show_items(run, project, options.items)
             return
         found = read_status(Walk(project, InProcess()))
         run.report(describe_status(found), show_status, exit_code=int(found.waits))
@@ -123,7 +134,7 @@ def _show_items(run: Run, project: Project, step: str) -> None:
     from kina_build.errors import UsageError
     from kina_build.project.funnel import read_funnel
 
-    levels = {level.step: level for level in read_funnel(project.root)}
+    levels = {level.step: level for level in read_funnel(project)}
     if step not in levels:
         raise UsageError(
             f"--items {step}: no such step", hint=f"there are: {', '.join(levels) or 'none yet'}"
@@ -139,7 +150,7 @@ def _show_items(run: Run, project: Project, step: str) -> None:
     run.report(levels[step].model_dump(mode="json"), show)
 
 
-def why(run: Run, item: Annotated[str, typer.Argument(help="Id of the item.")]) -> None:
+def why(run: Run, options: WhyOptions) -> None:
     """Tell the life of one item across all files of the project.
 
     Where it was imported from, what was found, its copies, support and reviews, what was decided,
@@ -148,26 +159,24 @@ def why(run: Run, item: Annotated[str, typer.Argument(help="Id of the item.")]) 
     from kina_build.project.life import tell_life
 
     with in_project(run.config) as project:
-        life = tell_life(project, item)
+        life = tell_life(project, options.item)
 
         def show(report: dict[str, Any], console: Console) -> None:
             console.table(
-                f"item {item}", ["stage", "what"], [[one["stage"], one["what"]] for one in report["life"]]
+                f"item {options.item}",
+                ["stage", "what"],
+                [[one["stage"], one["what"]] for one in report["life"]],
             )
 
-        run.report({"item_id": item, "life": [one.model_dump(mode="json") for one in life]}, show)
+        run.report({"item_id": options.item, "life": [one.model_dump(mode="json") for one in life]}, show)
 
 
-def log(
-    run: Run,
-    *,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Show the last N commands.")] = 20,
-) -> None:
+def log(run: Run, options: LogOptions) -> None:
     """Show what `kina build` ran when, why, how long it took, how it ended, and what it cost."""
     from kina_build.project.log import read_log
 
     with in_project(run.config) as project:
-        entries = read_log(project.root)[-limit:]
+        entries = read_log(project.root)[-options.limit :]
 
     def show(report: dict[str, Any], console: Console) -> None:
         columns = ["began", "stage", "seconds", "exit", "cost", "why"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -12,38 +12,29 @@ from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.cli.projects.runner import in_project
 from kina_build.errors import UsageError
-from kina_build.project.options import LeaveOutOptions, OverridesOptions
+from kina_build.project.options import DecideOptions, LeaveOutOptions, OverridesOptions
 
 if TYPE_CHECKING:
     from kina_build.project.decisions import Rulings
 
 
-def decide(
-    run: Run,
-    kind: Annotated[
-        Literal["pair", "item", "key", "finding", "gate"], typer.Argument(help="What is decided on.")
-    ],
-    subject: Annotated[
-        list[str],
-        typer.Argument(metavar="SUBJECT... VERDICT", help="Ids of items or the gate, then what you decide."),
-    ],
-    *,
-    who: Annotated[str, typer.Option("--who", help="Your name, in small letters.")],
-    reason: Annotated[str, typer.Option("--reason", help="Why.")],
-    letter: Annotated[str | None, typer.Option("--letter", help="key wrong: the right key.")] = None,
-) -> None:
+def decide(run: Run, options: DecideOptions) -> None:
     """Record what a person decided: a held pair, an item, a doubtful key, an exception for a gate.
 
     pair: same, different. item: keep, drop, withdraw. key: right, wrong. finding (an item and a
-    rule): fine, mend. gate: allow. Of any kind: open, which takes back what you said. The record is
-    added to decisions/KIND-WHO.jsonl with instant, reason and a hash of the texts; the next
-    `kina build` follows it. Deciding again replaces what you said before.
+    rule): fine, mend. gate: allow. columns (a file): map, with a --map for each field. Of any
+    kind: open, which takes back what you said. The record is added to decisions/KIND-WHO.jsonl
+    with instant, reason and a hash of the texts; the next `kina build` follows it. Deciding again
+    replaces what you said before.
     """
     from datetime import UTC, datetime
 
-    from kina_build.project.decisions import make_ruling, record_ruling
+    from kina_build.items.questions import read_map
+    from kina_build.project.deciding import make_ruling, record_ruling
+    from kina_build.project.decisions import TEXTLESS
     from kina_build.project.graph.stages import POOL
 
+    kind, subject = options.kind, options.subject
     if len(subject) < 2:
         raise UsageError(
             "name the subject and the verdict", hint="kina decide key q016 right --who ann --reason ..."
@@ -51,10 +42,17 @@ def decide(
     if kind == "gate":
         _check_gate(subject[0])
     with in_project(run.config) as project:
-        items = _items(project.root / POOL) if kind != "gate" else {}
-        now = datetime.now(UTC)
+        items = {} if kind in TEXTLESS else _items(project.root / POOL)
         ruling = make_ruling(
-            kind, subject[:-1], subject[-1], who=who, reason=reason, at=now, items=items, letter=letter
+            kind,
+            subject[:-1],
+            subject[-1],
+            who=options.who,
+            reason=options.reason,
+            at=datetime.now(UTC),
+            items=items,
+            letter=options.letter,
+            columns=read_map(options.map),
         )
         path = record_ruling(project.root, ruling)
 

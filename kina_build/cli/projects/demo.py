@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from kina_build.cli.console import Console
 from kina_build.cli.projects.build import walk_through
 from kina_build.cli.projects.views import show_rest
 from kina_build.errors import KinaError, UsageError
+from kina_build.project.options import DemoOptions
 from kina_build.selection.figures import figures_of
 
 if TYPE_CHECKING:
@@ -80,12 +81,7 @@ STORY: Mapping[str, tuple[str, Tell]] = {
 """Stage to the file it makes, and its outcome in a sentence."""
 
 
-def demo(
-    run: Run,
-    into: Annotated[Path, typer.Option("--into", help="Folder to work in; made if it is not there.")] = Path(
-        "demo"
-    ),
-) -> None:
+def demo(run: Run, options: DemoOptions) -> None:
     """Run the whole flow on the bundled questions, offline, and show what it made.
 
     118 questions of three fields (two copies of some, one wrong key, one disputed key are
@@ -94,15 +90,15 @@ def demo(
     """
     from kina_build.cli.projects.views import describe_status
 
-    _unpack(into, overwrite=run.overwrite)
-    with contextlib.chdir(into):
+    _unpack(options.into, overwrite=run.overwrite)
+    with contextlib.chdir(options.into):
         status = walk_through(run, Path("kina.toml"))
         made = [{"file": file, "holds": holds} for file, holds in _story(status)]
     stopped = next((one for one in status.stages if one.stops), None)
     if stopped is not None:
         raise KinaError(f"`{stopped.line}`: {stopped.reason}")
     rest = describe_status(status)
-    shown = {"folder": into.name, "made": made} | {
+    shown = {"folder": options.into.name, "made": made} | {
         key: rest[key] for key in ("stages", "decisions", "funnel", "next")
     }
     run.report(shown | {"reviewed": True}, _show)

@@ -17,7 +17,7 @@ def doctor(run: Run) -> None:
     Each fault comes with the way to mend it. Exit 1 when there is one; what merely lacks is a note.
     """
     from kina_build.project.doctor import examine
-    from kina_build.project.table import find_project
+    from kina_build.project.folder import find_project
 
     checks = list(examine(find_project(run.config), run.settings, os.environ))
     faults = sum(one.state == "fault" for one in checks)

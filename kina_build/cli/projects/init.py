@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from kina_build.cli.command import Run, command
 from kina_build.cli.console import Console
 from kina_build.errors import UsageError
+from kina_build.project.options import InitOptions
 
 if TYPE_CHECKING:
-    from kina_build.project.propose import Proposal, Understood
+    from kina_build.project.start.propose import Proposal, Understood
 
 CONFIG = Path("kina.toml")
 
 
-def init(
-    run: Run,
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FILE...", help="Files to look at; default: those of this folder."),
-    ] = None,
-    *,
-    name: Annotated[str | None, typer.Option("--name", help="Short name; default: the folder's.")] = None,
-    template: Annotated[
-        Literal["mcq", "kina", "universe", "triples"],
-        typer.Option("--template", help="What kind of benchmark it is."),
-    ] = "mcq",
-) -> None:
+def init(run: Run, options: InitOptions) -> None:
     """Look at files and write a commented kina.toml with what was understood of them.
 
     Questions are read as `kina import` reads them; anchors, reviewers, reviews and replies are
@@ -38,17 +27,18 @@ def init(
     that nobody but you can fill stand empty, with a comment; `kina build` names them. A kina.toml
     of settings alone gets the tables added.
     """
-    from kina_build.project.propose import find_files, look_at, write_toml
+    from kina_build.project.start.draft import write_toml
+    from kina_build.project.start.propose import find_files, look_at
 
     before = _earlier(run)
-    names = [Path(os.path.relpath(path)) for path in files or find_files(Path())]
+    names = [Path(os.path.relpath(path)) for path in options.files or find_files(Path())]
     if not names:
         raise UsageError("there are no files here to look at", hint="kina init FILES...")
-    looked = look_at(names, template)
-    proposal = looked if files else looked.readable
+    looked = look_at(names, options.template)
+    proposal = looked if options.files else looked.readable
     if not proposal.questions:
         raise UsageError("none of the files holds questions", hint="kina import FILE -o pool.jsonl says why")
-    text = write_toml(proposal, name or Path.cwd().name, template)
+    text = write_toml(proposal, options.name or Path.cwd().name, options.template)
     from kina_build.config import load_settings
     from kina_build.rows.jsonl import write_text
 

@@ -63,8 +63,8 @@ def _words(ctx: Any) -> tuple[str, ...]:
 
 def _stage(words: tuple[str, ...]) -> Stage | None:
     """Return the stage of the project here that a command makes; None where there is none or several."""
+    from kina_build.project.folder import find_project
     from kina_build.project.graph.plan import plan
-    from kina_build.project.table import find_project
     from kina_build.project.walk import read_holding
 
     try:

@@ -1,4 +1,4 @@
-"""Runs and asks the commands of a project in this process: what the project's room is handed."""
+"""Asks and runs the commands of a project in this process: what the project's room is handed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kina_build.project.folder import Project
     from kina_build.project.runner import Answer, Outcome
-    from kina_build.project.table import Project
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,6 @@ class InProcess:
     """Replace outputs that kina did not write."""
     force: bool = False
     """Redo what is run, reusing nothing."""
-    verbose: bool = False
-    """Let the commands talk."""
 
     def ask(self, argv: Sequence[str]) -> Answer:
         """Return what a command would do: it stops where its job is known, before any work."""
@@ -60,7 +58,7 @@ class InProcess:
         from kina_build.cli.main import app
 
         out, said = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), _heard(said, self.verbose):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
             try:
                 code = app(list(argv), standalone_mode=False) or 0
             except Exception as error:
@@ -80,24 +78,6 @@ def _document(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-class _Both(io.StringIO):
-    """Keeps what is said and passes it on."""
-
-    def __init__(self, kept: io.StringIO) -> None:
-        super().__init__()
-        self.kept, self.stream = kept, sys.stderr
-
-    def write(self, text: str) -> int:
-        self.stream.write(text)
-        return self.kept.write(text)
-
-
-@contextlib.contextmanager
-def _heard(kept: io.StringIO, aloud: bool) -> Iterator[None]:
-    with contextlib.redirect_stderr(_Both(kept) if aloud else kept):
-        yield
-
-
 @contextlib.contextmanager
 def in_project(config: Path | None) -> Iterator[Project]:
     """Work in a project's folder: its lines name files as they are seen from there.
@@ -109,7 +89,7 @@ def in_project(config: Path | None) -> Iterator[Project]:
         UsageError: no project.
         ConfigError: a table that cannot be read.
     """
-    from kina_build.project.table import need_project
+    from kina_build.project.folder import need_project
 
     project = need_project(config)
     with contextlib.chdir(project.root):

@@ -38,8 +38,9 @@ class Change(BaseModel):
 
     field: str
     """question, correct_answer, explanation, options.B, options.B.explanation, ..."""
-    old: str | None
-    new: str | None
+    old: str | None = None
+    """None, and left out in the file: there was no text."""
+    new: str | None = None
     """The same as old: the field was looked at and stays, as an explanation under a new key may."""
     why: str = Field(min_length=1)
     """The rule that asked for it, or a reason in words."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from kina_build.items.importing.files import Layout
 from kina_build.project.decisions import Rulings
+from kina_build.project.folder import Project
 from kina_build.project.graph.stages import (
     AGREEMENT,
     ANCHORS,
@@ -14,6 +18,7 @@ from kina_build.project.graph.stages import (
     FINDINGS,
     LEDGER,
     OVERRIDES,
+    PANEL,
     POOL,
     SUPPORT,
     TRIAGE,
@@ -21,14 +26,16 @@ from kina_build.project.graph.stages import (
     each,
     given,
 )
-from kina_build.project.table import Project, Source
+from kina_build.project.table import Source
 
 
-def plan_import(project: Project) -> list[Stage]:
+def plan_import(project: Project, rulings: Rulings) -> list[Stage]:
     """Import each source by its own map, and join several to one pool."""
-    sources = project.table.source
+    sources = [_mapped(project, source, rulings) for source in project.table.source]
+    patches = project.expand(project.table.patches)
+    mended = each("--patch", patches)
     if len(sources) <= 1:
-        own = [_import_one(project, "import", source, POOL) for source in sources]
+        own = [_import_one(project, "import", source, POOL, patches) for source in sources]
         return own or [
             Stage(
                 "import",
@@ -43,10 +50,19 @@ def plan_import(project: Project) -> list[Stage]:
         for number, source in enumerate(sources, start=1)
     ]
     names = tuple(part.owns[0] for part in parts)
-    return [*parts, Stage("import", ("import", *names, "-o", POOL), names, (POOL,))]
+    return [*parts, Stage("import", ("import", *names, *mended, "-o", POOL), (*names, *patches), (POOL,))]
 
 
-def _import_one(project: Project, name: str, source: Source, output: str) -> Stage:
+def _mapped(project: Project, source: Source, rulings: Rulings) -> Source:
+    """Add to a source's map what people said of the columns of its files."""
+    said = [rulings.columns[name] for name in project.expand(source.files) if name in rulings.columns]
+    told = {key: column for one in said for key, column in one.items()}
+    return source.model_copy(update={"map": {**source.map, **told}}) if told else source
+
+
+def _import_one(
+    project: Project, name: str, source: Source, output: str, patches: tuple[str, ...] = ()
+) -> Stage:
     files = project.expand(source.files)
     columns = {
         key: column if isinstance(column, str) else ",".join(column) for key, column in source.map.items()
@@ -60,12 +76,29 @@ def _import_one(project: Project, name: str, source: Source, output: str) -> Sta
     argv = ["import", *files]
     argv += each("--map", (f"{key}={column}" for key, column in columns.items()))
     argv += each("--set", (f"{key}={value}" for key, value in constants.items()))
-    for option in ("format", "encoding", "delimiter", "key_form", "name_as"):
+    for option in ("format", "encoding", "delimiter", "key_form", "name_as", "cut_prefix"):
         argv += given(f"--{option.replace('_', '-')}", getattr(source, option))
     argv += ["--prefix-ids"] if source.prefix_ids else []
+    argv += each("--patch", patches)
     argv += ["--keep-going"] if source.keep_going else []
     lacks = () if files else (f"project.source.files: no file is called {', '.join(source.files)}",)
-    return Stage(name, (*argv, "-o", output), files, (output,), finds=source.keep_going, lacks=lacks)
+    reads = (*files, *patches)
+    return Stage(name, (*argv, "-o", output), reads, (output,), finds=source.keep_going, lacks=lacks)
+
+
+def import_options(source: Source) -> Layout:
+    """Return the options of `kina import` that a source's table stands for."""
+    columns = {key: one if isinstance(one, str) else ",".join(one) for key, one in source.map.items()}
+    constants = dict(source.set)
+    constants |= {
+        name: text for name, text in (("license", source.license), ("question_source", source.source)) if text
+    }
+    given: dict[str, Any] = {
+        name: getattr(source, name)
+        for name in ("format", "encoding", "delimiter", "key_form", "name_as", "cut_prefix")
+        if getattr(source, name) is not None
+    }
+    return Layout(columns=columns, constants=constants, prefix_ids=source.prefix_ids, **given)
 
 
 def plan_check(project: Project) -> Stage:
@@ -99,8 +132,20 @@ def plan_suspicions(project: Project) -> list[Stage]:
     if project.table.responses is None:
         return []
     files = project.expand(project.table.responses.files)
-    argv = ("triage", *files, "--pool", POOL, "-o", TRIAGE)
+    argv = ("triage", *files, "--pool", POOL, "--letters-of", POOL, "-o", TRIAGE)
     return [Stage("triage", argv, (POOL, *files), (TRIAGE,))]
+
+
+def plan_panel(project: Project) -> list[Stage]:
+    """Admit what most models of a panel answer wrongly, where the project has one."""
+    panel = project.table.panel
+    if panel is None:
+        return []
+    replies = project.table.responses
+    files = project.expand(replies.files) if replies else ()
+    lacks = () if files else ("project.responses.files: name the replies of the panel to the pool",)
+    argv = ("panel", *files, "--pool", POOL, "--letters-of", POOL, *each("--model", panel.models))
+    return [Stage("panel", (*argv, "-o", PANEL), (POOL, *files), (PANEL,), lacks=lacks)]
 
 
 def plan_support(project: Project) -> list[Stage]:
@@ -142,13 +187,14 @@ def plan_review(project: Project) -> list[Stage]:
     found = []
     if batch.reviewers is not None:
         people = batch.reviewers.as_posix()
-        argv = ["review", "assign", POOL, "--reviewers", people, "--open-cap", str(batch.open_cap)]
+        reviewed = POOL if project.table.panel is None else PANEL
+        argv = ["review", "assign", reviewed, "--reviewers", people, "--open-cap", str(batch.open_cap)]
         argv += given("--seed", project.table.seed or None)
         found.append(
             Stage(
                 "assign",
                 (*argv, "-o", ASSIGNMENTS),
-                (POOL, people),
+                (reviewed, people),
                 (ASSIGNMENTS,),
                 once=("desk.json", *reviews),
             )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from kina_build.project.decisions import GateRulings, Rulings
+from kina_build.project.folder import Project
 from kina_build.project.graph.stages import (
     AGREEMENT,
     ANCHORS,
@@ -15,38 +14,42 @@ from kina_build.project.graph.stages import (
     DUPLICATES,
     FINDINGS,
     LEADERBOARD,
-    LEDGER,
     LEFT_OUT,
+    PANEL,
     POOL,
     RELEASE,
     REPORT,
     SCORES,
     SELECTION,
     SUPPORT,
+    TOPPED,
     VERIFICATION,
     Stage,
     each,
     given,
     slug,
 )
-from kina_build.project.table import Project
 
 
 def plan_left_out(project: Project, rulings: Rulings) -> Stage:
     """List what may not be selected, and why."""
-    reviewed = (DECISIONS,) if project.batch is not None else ()
+    reviewed = (DECISIONS,) if project.batch is not None and project.table.top_up is None else ()
+    panel = (PANEL,) if project.table.panel else ()
     argv = ["leave-out", POOL, "--findings", FINDINGS, "--duplicates", DUPLICATES]
     corpora = (CONTAMINATION,) if project.table.contamination else ()
-    argv += each("--contamination", corpora) + each("--reviewed", reviewed) + each("--ruling", rulings.files)
-    reads = (POOL, FINDINGS, DUPLICATES, *corpora, *reviewed, *rulings.files)
+    argv += each("--contamination", corpora) + each("--panel", panel)
+    argv += each("--reviewed", reviewed) + each("--ruling", rulings.files)
+    reads = (POOL, FINDINGS, DUPLICATES, *corpora, *panel, *reviewed, *rulings.files)
     return Stage("leave-out", (*argv, "-o", LEFT_OUT), reads, (LEFT_OUT,))
 
 
 def plan_selection(project: Project) -> list[Stage]:
-    """Select by anchors and certify it; without anchors draw a sample."""
+    """Select by anchors, top up what review took out, certify; without anchors draw a sample."""
     table = project.table
     lacks = () if table.size else ("project.size: say how many items to select",)
-    reviewed = [DECISIONS] if project.batch is not None else []
+    reviewed = [DECISIONS] if project.batch is not None and table.top_up is None else []
+    if table.top_up and (project.batch is None or table.anchors is None):
+        lacks = (*lacks, "project.top_up: a selection by anchors is topped up after [review.batch]")
     if table.anchors is None:
         if table.quota is None:
             lacks = (*lacks, "project.anchors: without anchors a random sample needs strata: [project.quota]")
@@ -61,8 +64,15 @@ def plan_selection(project: Project) -> list[Stage]:
     argv += given("--seed", table.seed or None)
     reads = (SUPPORT, ANCHORS, *reads, DUPLICATES, LEFT_OUT, *reviewed)
     found.append(Stage("select", (*argv, "-o", SELECTION), reads, (SELECTION,), lacks=lacks))
-    certify = ("certify", SELECTION, "-k", str(table.size), "-o", CERTIFICATE)
-    return [*found, Stage("certify", certify, (SELECTION, *reads), (CERTIFICATE,))]
+    final = SELECTION
+    if table.top_up is not None:
+        final, reads = TOPPED, (SELECTION, *reads, DECISIONS)
+        argv = ["top-up", SELECTION, "--decisions", DECISIONS]
+        argv += ["--accepted-only"] if table.top_up.accepted_only else []
+        argv += given("--seed", table.seed or None)
+        found.append(Stage("top-up", (*argv, "-o", TOPPED), reads, (TOPPED,)))
+    certify = ("certify", final, "-k", str(table.size), "-o", CERTIFICATE)
+    return [*found, Stage("certify", certify, (final, *reads), (CERTIFICATE,))]
 
 
 def _quota(project: Project, lacks: tuple[str, ...]) -> tuple[list[Stage], list[str], tuple[str, ...]]:
@@ -89,15 +99,18 @@ def _quota(project: Project, lacks: tuple[str, ...]) -> tuple[list[Stage], list[
 def plan_release(project: Project, gates: GateRulings) -> list[Stage]:
     """Export and verify what was written."""
     table, release = project.table, project.table.release
-    argv = ["export", POOL, "--selection", SELECTION, "--duplicates", DUPLICATES, "--left-out", LEFT_OUT]
-    reads = [POOL, SELECTION, DUPLICATES, LEFT_OUT]
+    final = SELECTION if table.top_up is None else TOPPED
+    argv = ["export", POOL, "--selection", final, "--duplicates", DUPLICATES, "--left-out", LEFT_OUT]
+    reads = [POOL, final, *([] if final == SELECTION else [SELECTION]), DUPLICATES, LEFT_OUT]
     if project.batch is not None:
         argv += ["--decisions", DECISIONS, "--agreement", AGREEMENT]
         reads += [DECISIONS, AGREEMENT]
     if table.anchors is not None:  # nothing is released whose certificate does not hold
         reads += [CERTIFICATE, SUPPORT, ANCHORS, *_quota(project, ())[2][1:]]
-    argv += given("--previous", release.previous)
-    reads += [release.previous] if release.previous else []
+    for option, file in (("--previous", release.previous), ("--estimator", release.estimator)):
+        argv += given(option, file)
+        reads += [file] if file else []
+    argv += each("--filter-model", table.panel.names if table.panel else ())
     argv += ["--name", table.name, *given("--title", table.title)]
     argv += given("--release-version", "" if release.version == "auto" else release.version)
     argv += each("--private", release.private) + each("--license", release.license)
@@ -139,7 +152,7 @@ def plan_scores(project: Project) -> list[Stage]:
         ranked, behind = ["--release", RELEASE], [RELEASE]
     elif table.responses is not None:
         replies = list(project.expand(table.responses.files))
-        of, reads = ["--items", POOL], [POOL, *replies]
+        of, reads = ["--items", POOL, "--letters-of", POOL], [POOL, *replies]
         ranked, behind = ["--only", f"{RELEASE}/test.jsonl"], [f"{RELEASE}/test.jsonl"]
     else:
         return []
@@ -160,11 +173,7 @@ def _ask(project: Project, number: int) -> Stage:
     return Stage(f"run {model.name}", (*argv, "-o", output), (RELEASE,), (output,))
 
 
-def plan_report(project: Project, stages: Sequence[Stage]) -> Stage:
+def plan_report(project: Project) -> Stage:
     """Write pages about all that there is."""
-    from kina_build.report.find import FILES
-
-    shown = {*FILES.values(), LEDGER, LEFT_OUT}
-    reads = tuple(name for stage in stages for name in (*stage.owns, *stage.keeps) if name in shown)
     title = project.table.title or project.table.name
-    return Stage("report", ("report", ".", "-o", REPORT, "--title", title), reads, (REPORT,))
+    return Stage("report", ("report", ".", "-o", REPORT, "--title", title), (), (REPORT,), last=True)

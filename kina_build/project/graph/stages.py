@@ -13,6 +13,7 @@ OVERRIDES = "overrides.jsonl"
 DUPLICATES = "duplicates.json"
 CONTAMINATION = "contamination.json"
 TRIAGE = "triage.jsonl"
+PANEL = "panel.jsonl"
 ANCHORS = "anchors.jsonl"
 SUPPORT = "support.npz"
 ASSIGNMENTS = "assignments.jsonl"
@@ -23,6 +24,7 @@ AGREEMENT = "agreement.json"
 LEFT_OUT = "left-out.json"
 BUDGET = "budget.jsonl"
 SELECTION = "selection.json"
+TOPPED = "topped.json"
 CERTIFICATE = "certificate.json"
 RELEASE = "release"
 VERIFICATION = "verification.json"
@@ -52,6 +54,8 @@ class Stage:
     """Files that tell that people work with the artefact: from then on it is not made anew."""
     lacks: tuple[str, ...] = ()
     """Lines of kina.toml that are not filled in, without which it cannot run."""
+    last: bool = False
+    """It shows what there is: it comes after all others, and none of them holds it up."""
 
     @property
     def artefacts(self) -> tuple[str, ...]:

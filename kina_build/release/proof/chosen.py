@@ -69,7 +69,7 @@ def _find_manifest(selection: Path, document: Selection, folders: Sequence[Path]
         if manifest and manifest.report.get("item_ids") == list(document.item_ids):
             return manifest
     raise UsageError(
-        f"{selection}: no manifest of `kina select` beside it says what it was made from", hint=WAY_ON
+        f"{selection}: no manifest of its making lies beside it, to say what it was made from", hint=WAY_ON
     )
 
 
@@ -81,7 +81,7 @@ def _read_manifest(file: Path) -> Manifest | None:
         found = read_document(file, Manifest)
     except InputError:
         return None
-    return found if found.command == "select" else None
+    return found if found.command in ("select", "top-up") else None
 
 
 def _find(name: str, folders: Sequence[Path]) -> Path:

@@ -1,0 +1,1 @@
+"""How a project starts: what files are, and the kina.toml that says so."""
