@@ -10,9 +10,11 @@ from pydantic import BaseModel, ConfigDict
 
 from kina_build.dedup.records import Contamination, Duplicates
 from kina_build.items.checking.rule import POOL, Finding
+from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.project.decisions import Rulings
 from kina_build.project.options import LeaveOutOptions
+from kina_build.release.admission import own_fault
 from kina_build.rows.jsonl import read_document, read_records
 from kina_review.records import Decision
 
@@ -57,12 +59,14 @@ def leave_out(given: LeaveOutOptions, rulings: Rulings) -> LeftOut:
     Raises:
         InputError: a file that cannot be read.
     """
-    ids = [item.item_id for item in read_pool(given.pool)]
+    pool = read_pool(given.pool)
+    ids = [item.item_id for item in pool]
     kept = {one.subject[0] for one in rulings.holding if one.kind == "item" and one.verdict == "keep"}
     copies = read_document(given.duplicates, Duplicates) if given.duplicates else None
     ruled = _ruled(rulings)
     fallen = {
-        "broken": _broken(given.findings, kept, _fine(rulings)),
+        "broken": _broken(given.findings, kept, _fine(rulings))
+        | ({} if given.reviewed else _flawed_by_source(pool)),
         "contaminated": _contaminated(given.contamination, kept),
         # what a person decided is told as such, also where dedup carried it out
         "copies": {o.item_id: o.reason for o in copies.dropped if o.item_id not in ruled} if copies else {},
@@ -102,6 +106,12 @@ def _broken(path: Path | None, kept: set[str], fine: set[tuple[str, ...]]) -> di
         ):
             found.setdefault(one.item_id, f"{one.rule}: {one.message}")
     return found
+
+
+def _flawed_by_source(pool: Sequence[Item]) -> dict[str, str]:
+    """Return what a pool's own annotators found wrong: where nobody reviews, a release withholds these."""
+    faults = {item.item_id: own_fault(item) for item in pool}
+    return {item: f"its source says: {fault}" for item, fault in faults.items() if fault}
 
 
 def _contaminated(path: Path | None, kept: set[str]) -> dict[str, str]:

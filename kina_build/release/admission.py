@@ -107,7 +107,7 @@ def _why_withheld(
     if item.item_id in dropped:
         return dropped[item.item_id]
     if verdicts is None:
-        return _own_fault(item)
+        return own_fault(item)
     if item.item_id not in verdicts:
         return "not reviewed"
     verdict = verdicts[item.item_id]
@@ -118,7 +118,7 @@ def _told(verdict: Decision) -> str:
     return f"review: {verdict.decision}" + (f": {verdict.reason}" if verdict.reason else "")
 
 
-def _own_fault(item: Item) -> str:
+def own_fault(item: Item) -> str:
     """Return what the item's source says is wrong with it, unless it also says how to right it."""
     verdict = str(item.metadata.get(VERDICT) or "")
     if verdict in ("", VERDICTS[0]) or (verdict == WRONG_KEY and _own_correction(item)):

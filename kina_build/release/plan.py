@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import keyword
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -220,7 +221,9 @@ def _reduced(admission: Admission, provenance: Provenance, named: Mapping[str, s
     if provenance.selection is None:
         return ()
     items = {one.item_id: one.reason for one in admission.withheld if one.item_id not in named}
-    count = f"{len(items)} of the {provenance.selection['items']} selected items are not released"
+    kinds = Counter(reason.partition(":")[0] for reason in items.values())
+    why = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    count = f"{len(items)} of the {provenance.selection['items']} selected items are not released: {why}"
     return [GateFault(rule=REDUCED, message=count, items=items, evidence={})] if items else ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.project.conftest import run_kina
@@ -55,3 +56,18 @@ def test_a_project_that_cannot_be_read_does_not_hide_the_error(tmp_path: Path) -
     (tmp_path / "kina.toml").write_text("[project]\nno_such_key = 1\n")
     assert run_kina(tmp_path, "certify").exit_code == 2
     assert "project.no_such_key: unknown key" in run_kina(tmp_path, "build").stderr
+
+
+def test_what_a_source_calls_flawed_is_left_out_where_nobody_reviews(tmp_path: Path) -> None:
+    options = [{"key": "A", "answer": "one"}, {"key": "B", "answer": "two"}]
+    rows = [
+        {"item_id": name, "question": f"What is {name}?", "options": options, "correct_answer": "A"}
+        | {"metadata": {"verdict": verdict}}
+        for name, verdict in (("q1", "ok"), ("q2", "no_correct_answer"))
+    ]
+    (tmp_path / "pool.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run_kina(tmp_path, "leave-out", "pool.jsonl", "-o", "left-out.json")
+    assert done.exit_code == 0, done.output
+    left = json.loads((tmp_path / "left-out.json").read_text())
+    assert left["item_ids"] == ["q2"]
+    assert left["steps"][0]["items"] == {"q2": "its source says: no_correct_answer"}

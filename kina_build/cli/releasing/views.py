@@ -55,7 +55,8 @@ def show_export(report: dict[str, Any], console: Console) -> None:
 
 def show_blocked(report: dict[str, Any], console: Console) -> None:
     """Print which gates stopped the export."""
-    console.line(f"nothing written: {len(report['gates'])} gates stopped {report['items']} items")
+    gates = len(report["gates"])
+    console.line(f"nothing written: {gates} gate{'s' * (gates > 1)} stopped {report['items']} items")
     rows = [
         [gate["rule"], len(gate["items"]) or "all", gate["message"], _ids(list(gate["items"]))]
         for gate in report["gates"]
