@@ -82,6 +82,11 @@ LAYOUTS: dict[str, Callable[[str, list[str], int], dict[str, Any]]] = {
     "GPQA": gpqa,
     "SuperGPQA": supergpqa,
     "HellaSwag": lambda q, o, k: {"ind": 1, "ctx": q, "endings": o, "label": str(k)},
+    "KINA's older platform": lambda q, o, k: {
+        "_id": q,
+        "batchId": "b1",
+        "labels": [{"data": {"hash": "GPQA_QUESTION", "question": q, "options": o, "answer": "ABCD"[k]}}],
+    },
     "BIG-bench": lambda q, o, k: {"input": q, "target_scores": {t: int(n == k) for n, t in enumerate(o)}},
     "cosmos": lambda q, o, k: {"context": "c", "question": q, "answers": o, "label": k},
     "gold label": lambda q, o, k: {"article": "a", "question": q, "options": o, "gold_label": k + 1},

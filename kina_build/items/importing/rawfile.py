@@ -39,6 +39,9 @@ class RawFile:
         return list(dict.fromkeys(column for row in self.rows for column in row.values))
 
 
+PLATFORM_QUESTION = "GPQA_QUESTION"
+"""What marks the question among the labels of a record of KINA's older platform."""
+
 WRAPPERS = ("data", "item", "sample", "row")
 """Keys under which labelling platforms wrap a whole record."""
 
@@ -49,7 +52,25 @@ def unwrap(file: RawFile) -> RawFile:
         if file.rows and all(isinstance(row.values.get(wrapper), Mapping) for row in file.rows):
             rows = tuple(RawRow(row.line, _lift(row.values, wrapper)) for row in file.rows)
             return replace(file, rows=rows)
+    asked = [_platform_question(row.values) for row in file.rows]
+    if asked and all(asked):
+        lifted = (RawRow(row.line, one) for row, one in zip(file.rows, asked, strict=True) if one)
+        return replace(file, rows=tuple(lifted))
     return file
+
+
+def _platform_question(values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Lift the question out of a record of KINA's older platform: {"labels": [{"data": {"hash": ..., ...}}]}.
+
+    Its inner fields are looked for by their names, like any other's.
+    """
+    labels = values.get("labels")
+    data = [one.get("data") for one in labels if isinstance(one, Mapping)] if isinstance(labels, list) else []
+    asked = [one for one in data if isinstance(one, Mapping) and one.get("hash") == PLATFORM_QUESTION]
+    if len(asked) != 1:
+        return None
+    rest = {name: value for name, value in values.items() if name != "labels"}
+    return rest | {name: value for name, value in asked[0].items() if name != "hash"}
 
 
 def _lift(values: Mapping[str, Any], wrapper: str) -> Mapping[str, Any]:
