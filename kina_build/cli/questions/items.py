@@ -125,6 +125,11 @@ def _tell_rejects(console: Console, pool: Pool) -> None:
         console.warn(str(reject))
     if len(left) > SHOWN_FAULTS:
         console.say(f"... and {len(left) - SHOWN_FAULTS} more rejects (--json lists all)")
+    for one in pool.detected["files"]:
+        if one["items"] and one.get("proposed"):
+            console.warn(
+                f"most rows can be read by one column alone: kina import {one['file']} {one['proposed']}"
+            )
 
 
 def _by_file(rejects: Sequence[Reject]) -> dict[str, list[Reject]]:

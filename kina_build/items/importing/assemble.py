@@ -15,6 +15,7 @@ from kina_build.items.importing.keycolumns import (
     Reading,
     form_of,
     key_of,
+    propose_column,
     read_verdict,
     state_form,
 )
@@ -109,6 +110,8 @@ def draft_items(file: RawFile, reading: Reading = NOTHING_TOLD, on_progress: Pro
     }
     if rejects and not drafts and not file.rejects:
         stated["proposed"] = propose_map(file)
+    elif len(columns.keys) > 1 and 2 * len(rejects) > len(rows):
+        stated["proposed"] = propose_column(partials, columns, forms, several=reading.several)
     return Drafts(drafts, tuple(rejects), stated)
 
 

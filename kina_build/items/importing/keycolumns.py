@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kina_build.errors import InputError
@@ -30,6 +31,9 @@ class Reading:
 
 
 NOTHING_TOLD = Reading()
+
+NEARLY_ALL = 0.9
+"""Share of a file's rows that a proposed key column must read."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,32 @@ def key_of(partial: Partial, columns: Columns, forms: Mapping[str, KeyForm], *, 
     if not candidates:
         raise RowRefused("no_key", "no answer key is given")
     return candidates[0]
+
+
+def propose_column(
+    partials: Sequence[Partial], columns: Columns, forms: Mapping[str, KeyForm], *, several: bool = False
+) -> str:
+    """Propose the one key column by which nearly all rows can be read, where all of them together fail.
+
+    Columns that disagree with each other are left to people: which of them is right, no file says.
+    """
+
+    def reads(partial: Partial, kept: Columns) -> str:
+        try:
+            return "" if key_of(partial, kept, forms, several=several) else "no_key"
+        except RowRefused as fault:
+            return fault.reason
+
+    faults = Counter(reads(partial, columns) for partial in partials)
+    unread = sum(count for fault, count in faults.items() if fault not in ("", "answer_fields_disagree"))
+    if 2 * unread <= len(partials) or faults["answer_fields_disagree"]:
+        return ""
+    alone = {
+        column: sum(not reads(partial, replace(columns, keys=(column,))) for partial in partials)
+        for column in columns.keys
+    }
+    best = max(alone, key=lambda column: alone[column])
+    return f"--map correct_answer={best}" if alone[best] >= NEARLY_ALL * len(partials) else ""
 
 
 def state_form(form: KeyForm) -> str:
