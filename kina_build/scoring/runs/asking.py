@@ -20,11 +20,24 @@ from kina_build.progress import Progress, silent
 from kina_build.rows.jsonl import read_records, read_text, write_records
 from kina_build.scoring.lists import read_seeds
 from kina_build.scoring.options import RunOptions
-from kina_build.scoring.prompts import LIST_PROMPT_VERSION, PAIR_PROMPT_VERSION, PROMPT_VERSION
+from kina_build.scoring.prompts import (
+    CLOZE_PROMPT_VERSION,
+    LIST_PROMPT_VERSION,
+    PAIR_PROMPT_VERSION,
+    PROMPT_VERSION,
+)
 from kina_build.scoring.questions import Question, as_questions, read_items, read_release
 from kina_build.scoring.runs.calls import Call, collect_responses, plan_calls, plan_list_calls
 from kina_build.scoring.runs.conditions import Condition, check_helps
-from kina_build.scoring.runs.likeliest import LikeliestLabels, check_first_token, label_params
+from kina_build.scoring.runs.likeliest import (
+    ECHO,
+    LikeliestLabels,
+    check_continuation,
+    check_first_token,
+    collect_continuations,
+    label_params,
+    plan_continuations,
+)
 from kina_build.scoring.runs.targets import Target
 from kina_build.scoring.runs.wording import Wording, choose_examples, read_template
 from kina_build.scoring.triples.completion import Pair, collect_pairs, plan_pair_calls, read_prompts
@@ -149,11 +162,16 @@ def plan_inquiry(
         asked = condition.put(asked)
     samples, wording = options.samples or rules.samples, read_wording(options)
     shuffle_seed = options.seed if options.shuffle else None
-    if options.likeliest:
+    if options.likeliest == "text":
+        params = ECHO | params_of_call(options, target)
+        calls = plan_continuations(asked, model, params)
+        check = check_continuation
+        return Inquiry(calls, collect_continuations, CLOZE_PROMPT_VERSION, 1, params, check)
+    if options.likeliest == "label":
         params = label_params(options.max_tokens) | params_of_call(options, target)
     calls = plan_calls(asked, model, samples, params, shuffle_seed=shuffle_seed, wording=wording)
     calls = calls if condition is None else condition.mark(calls, asked)
-    if options.likeliest:
+    if options.likeliest == "label":
         collect = LikeliestLabels({one.item_id: one.labels for one in asked})
         return Inquiry(calls, collect, wording.version, samples, params, check_first_token)
     return Inquiry(calls, collect_responses, wording.version, samples, params)
@@ -176,7 +194,7 @@ def read_wording(options: RunOptions) -> Wording:
         read_text(options.system).strip() if options.system is not None else None,
         examples,
         options.direct,
-        options.likeliest,
+        options.likeliest == "label",
     )
 
 
