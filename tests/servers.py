@@ -85,7 +85,9 @@ class ScriptedEndpoint:
     @property
     def prompts(self) -> Counter[str]:
         """Count calls by the text of their last message."""
-        return Counter(body["messages"][-1]["content"] for body in self.asked)
+        return Counter(
+            body["messages"][-1]["content"] if "messages" in body else body["prompt"] for body in self.asked
+        )
 
     def endpoint(self, api_key: str = "sk-secret") -> Endpoint:
         """Return how the program reaches it."""
@@ -100,7 +102,7 @@ def scripted(script: Script) -> Iterator[ScriptedEndpoint]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            prompt = body["messages"][-1]["content"]
+            prompt = body["messages"][-1]["content"] if "messages" in body else body["prompt"]
             with lock:
                 times = state.prompts[prompt]
                 state.asked.append(body)

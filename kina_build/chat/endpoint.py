@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kina_build.chat.reading import is_filtered, read_completion, retry_after_s, status_of_code
+from kina_build.chat.reading import is_filtered, read_completion, read_echo, retry_after_s, status_of_code
 from kina_build.chat.records import ChatReply, ChatRequest
 from kina_build.config import ChatRules
 from kina_build.errors import ConfigError
@@ -65,19 +65,33 @@ class Endpoint:
         """
         try:
             async with asyncio.timeout(rules.timeout_s):
-                raw = await client.chat.completions.with_raw_response.create(
-                    model=request.model,
-                    # the SDK checks every message's form, a tenth of its time, except in extra_body
-                    messages=[],
-                    extra_body={"messages": list(request.messages), **request.params},
-                    extra_headers={"Idempotency-Key": request.key} if rules.idempotency_key else None,
-                )
-            return read_completion(request.key, raw.http_response.content), None
+                body = await self._ask(client, request, rules)
+            if request.echoes:
+                told = [message["content"] for message in request.messages]
+                return read_echo(request.key, body, sum(map(len, told[:-1])), sum(map(len, told))), None
+            return read_completion(request.key, body), None
         except TimeoutError:
             text = f"no reply within {rules.timeout_s} s"
             return ChatReply(key=request.key, status="timeout", error=text), None
         except Exception as error:  # noqa: BLE001  whatever the SDK raises is one failed call of many
             return self._failed(request.key, error)
+
+    async def _ask(self, client: AsyncOpenAI, request: ChatRequest, rules: ChatRules) -> bytes:
+        headers = {"Idempotency-Key": request.key} if rules.idempotency_key else None
+        if request.echoes:
+            prompt = "".join(message["content"] for message in request.messages)
+            echoed = await client.completions.with_raw_response.create(
+                model=request.model, prompt=prompt, extra_body=dict(request.params), extra_headers=headers
+            )
+            return bytes(echoed.http_response.content)
+        raw = await client.chat.completions.with_raw_response.create(
+            model=request.model,
+            # the SDK checks every message's form, a tenth of its time, except in extra_body
+            messages=[],
+            extra_body={"messages": list(request.messages), **request.params},
+            extra_headers=headers,
+        )
+        return bytes(raw.http_response.content)
 
     def _failed(self, key: str, error: Exception) -> tuple[ChatReply, float | None]:
         response = getattr(error, "response", None)

@@ -58,6 +58,40 @@ def read_completion(key: str, body: bytes) -> ChatReply:
         return ChatReply(key=key, status="server_error", error=f"not a chat completion: {shown!r}")
 
 
+def read_echo(key: str, body: bytes, begin: int, end: int) -> ChatReply:
+    """Turn a completion that echoes its prompt into a reply: how likely the end of the prompt was.
+
+    Args:
+        key: of the request.
+        body: of the completions API, with `logprobs.text_offset` and `logprobs.token_logprobs`.
+        begin: place in the prompt at which the continuation begins.
+        end: length of the prompt; tokens behind it were made up.
+
+    Returns:
+        A reply whose `continuation` is None where the endpoint echoes no log-probabilities.
+    """
+    try:
+        document = json.loads(body)
+        inside = _error_inside(document)
+        if inside is not None:
+            return ChatReply(key=key, status=_status_inside(inside), error=describe_error(inside))
+        told = document["choices"][0].get("logprobs") or {}
+        pairs = zip(told.get("text_offset") or (), told.get("token_logprobs") or (), strict=True)
+        values = [float(value) for offset, value in pairs if begin <= offset < end and value is not None]
+        usage = document.get("usage") or {}
+        return ChatReply(
+            key=key,
+            status="ok",
+            continuation=math.fsum(values) if values else None,
+            served_model=_named(document.get("model")),
+            prompt_tokens=usage.get("prompt_tokens") or 0,
+            completion_tokens=usage.get("completion_tokens") or 0,
+        )
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        shown = body[:60].decode(errors="replace")
+        return ChatReply(key=key, status="server_error", error=f"not a completion: {shown!r}")
+
+
 @dataclass(frozen=True)
 class Content:
     """What the content of a message says, by kind of part."""

@@ -44,6 +44,12 @@ class ChatRequest(BaseModel):
     """0-based; tells apart the k calls of one question. Not sent."""
 
     @property
+    def echoes(self) -> bool:
+        """Tell whether the completions API is to say how likely the last message follows the others."""
+        tried = bool(self.messages) and self.messages[-1].get("role") == "assistant"
+        return tried and bool(self.params.get("echo"))
+
+    @property
     def key(self) -> str:
         """Return the sha256 of the request's canonical JSON."""
         return hashlib.sha256(canonical(self.model_dump(mode="json")).encode()).hexdigest()
@@ -71,6 +77,8 @@ class ChatReply(BaseModel):
     """Seconds from the call to its reply."""
     first_token: dict[str, float] | None = None
     """Log-probabilities of the likeliest first tokens, where the endpoint tells them."""
+    continuation: float | None = None
+    """Log-probability of the last message as what follows the others, of a request that `echoes`."""
     error: str | None = None
 
     @property

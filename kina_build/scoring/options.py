@@ -50,11 +50,10 @@ class RunOptions:
     )
     shots_from: str = option("dev", help="Split that they are taken from.")
     direct: bool = option(False, "--direct", help="Ask for the answer alone, without reasoning.")
-    likeliest: bool = option(
-        False,
-        "--likeliest",
-        help="Ask for the label alone, and take the likeliest by the first token's log-probabilities; "
-        "refused where the endpoint tells none.",
+    likeliest: Literal["label", "text"] | None = option(
+        None,
+        help="Take the likeliest option: by its label as the first token of the reply, or by its text as "
+        "what follows the question; refused where the endpoint tells no log-probabilities of that.",
     )
     helps: Path | None = option(
         None,
@@ -120,8 +119,7 @@ class RunOptions:
                 "questions",
                 hint="--release or --items",
             )
-        if self.likeliest and (self.direct or self.batch):
-            raise UsageError(f"--likeliest does not go with {'--direct' if self.direct else '--batch'}")
+        self._check_likeliest()
         if self.shots is not None and self.pairs is not None:
             if self.examples is None:
                 raise UsageError("--shots beside --pairs chooses among --examples", hint="give the rows")
@@ -130,6 +128,15 @@ class RunOptions:
             raise UsageError("--shots belongs to --release: examples come from another of its splits")
         if self.shots is not None and self.shots_from == self.split:
             raise UsageError(f"--shots-from {self.shots_from}: the questions of {self.split} are asked")
+
+    def _check_likeliest(self) -> None:
+        others: dict[str, Any] = {"--direct": self.direct, "--batch": self.batch}
+        if self.likeliest == "text":
+            others |= {"--template": self.template, "--system": self.system, "--shots": self.shots}
+            others |= {"--shuffle": self.shuffle, "--samples": (self.samples or 1) > 1}
+        given = next((name for name, value in others.items() if value), None)
+        if self.likeliest is not None and given is not None:
+            raise UsageError(f"--likeliest {self.likeliest} does not go with {given}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,6 +46,9 @@ LABEL_INSTRUCTION = (
 )
 """Asks for a reply whose first token is the label."""
 
+CLOZE_PROMPT_VERSION = "mc-cloze-1"
+"""The passage, the question and "Answer:", without the options: each is tried as what comes next."""
+
 PAIR_QUESTION = "Subject: {subject}\nRelation: {relation}\nWhich objects does this relation hold with?"
 """Asked of a knowledge-base pair whose relation has no question of its own."""
 

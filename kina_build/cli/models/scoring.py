@@ -29,8 +29,9 @@ def run(run: Run, options: RunOptions) -> None:
     from dataclasses import asdict
 
     from kina_build.chat import ReplyLog, open_log
-    from kina_build.scoring.runs.asking import carry_out, plan_inquiry, put_together
+    from kina_build.scoring.runs.asking import carry_out, put_together
     from kina_build.scoring.runs.conditions import named, output_of, read_conditions
+    from kina_build.scoring.runs.planning import plan_inquiry
     from kina_build.scoring.runs.targets import estimate, read_targets
 
     rules = run.section(options, "chat")

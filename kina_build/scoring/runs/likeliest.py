@@ -1,4 +1,4 @@
-"""Labels by log-probability: which option a model would name first, whatever it goes on to say."""
+"""Options by log-probability: which label a model would name first, or which text it would go on with."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kina_build.chat import ChatReply
+from kina_build.chat import ChatReply, ChatRequest
 from kina_build.errors import InputError, UsageError
-from kina_build.scoring.questions import Question
+from kina_build.scoring.prompts import prompt_digest
+from kina_build.scoring.questions import Question, hash_option
+from kina_build.scoring.replies import labels as labels_of
 from kina_build.scoring.responses import Response
 from kina_build.scoring.runs.calls import Call, collect_responses
 
@@ -27,7 +29,7 @@ def label_params(max_tokens: int | None) -> dict[str, Any]:
 
 
 def check_single(questions: Sequence[Question]) -> None:
-    """Refuse questions with several right answers: one token names one of them.
+    """Refuse questions with several right answers: the likeliest option is one.
 
     Raises:
         UsageError: there is one.
@@ -35,8 +37,8 @@ def check_single(questions: Sequence[Question]) -> None:
     several = [one.item_id for one in questions if one.several]
     if several:
         raise UsageError(
-            f"--likeliest reads one label, and {several[0]} has several right answers ({len(several)} such)",
-            hint="leave out --likeliest: the labels are then read from the reply",
+            f"--likeliest takes one option, and {several[0]} has several right answers ({len(several)} such)",
+            hint="leave out --likeliest: the options are then read from the reply",
         )
 
 
@@ -90,3 +92,77 @@ class LikeliestLabels:
         # a reply is cut after its first token because that was all that was asked for
         status = "ok" if label or reply.status == "truncated" else reply.status
         return reply.model_copy(update={"text": label or reply.text, "status": status})
+
+
+ECHO = {"echo": True, "max_tokens": 0, "logprobs": 1, "temperature": 0}
+"""Asks the completions API for the log-probabilities of the prompt itself."""
+
+
+NO_SUCH_ADDRESS = ("Error code: 404", "Error code: 405")
+"""How the client words that there is no completions API."""
+
+
+def plan_continuations(questions: Sequence[Question], model: str, params: Mapping[str, Any]) -> list[Call]:
+    """List the calls that try each option's text as what follows a question, one an option."""
+    return [
+        Call(
+            question.item_id,
+            None,
+            prompt_digest(_cloze(question)),
+            ChatRequest(model=model, messages=_tried(question, text), params=dict(params)),
+            tuple(map(hash_option, question.choices)),
+        )
+        for question in questions
+        for text in question.choices
+    ]
+
+
+def _cloze(question: Question) -> str:
+    parts = (question.material.strip(), question.question.strip(), "Answer:")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _tried(question: Question, text: str) -> tuple[dict[str, str], ...]:
+    return {"role": "user", "content": _cloze(question)}, {"role": "assistant", "content": f" {text}"}
+
+
+def check_continuation(reply: ChatReply) -> None:
+    """Refuse an endpoint that echoes no log-probabilities of a prompt.
+
+    Raises:
+        InputError: it does not, or has no completions API.
+    """
+    nowhere = reply.status == "bad_request" and str(reply.error).startswith(NO_SUCH_ADDRESS)
+    if nowhere or (reply.answered and reply.continuation is None):
+        raise InputError(
+            "the endpoint echoes no log-probabilities of a prompt",
+            hint="--likeliest label needs those of the first token alone; without it replies are read",
+        )
+
+
+def collect_continuations(calls: Sequence[Call], replies: Sequence[ChatReply]) -> list[Response]:
+    """Turn the tries of each question into one row, whose response is the label of the likeliest text.
+
+    The first of equals is taken; a question with a call that failed has no answer.
+
+    Raises:
+        InputError: a reply without log-probabilities.
+    """
+    tries: dict[str, list[tuple[Call, ChatReply]]] = {}
+    for call, reply in zip(calls, replies, strict=True):
+        tries.setdefault(call.item_id, []).append((call, reply))
+    told = [_best(own) for own in tries.values()]
+    return collect_responses([call for call, _ in told], [reply for _, reply in told])
+
+
+def _best(tries: Sequence[tuple[Call, ChatReply]]) -> tuple[Call, ChatReply]:
+    call, replies = tries[0][0], [reply for _, reply in tries]
+    failed = next((reply for reply in replies if not reply.answered), None)
+    if failed is not None:
+        return call, failed
+    for reply in replies:
+        check_continuation(reply)
+    values = [-math.inf if reply.continuation is None else reply.continuation for reply in replies]
+    label = labels_of(len(replies))[values.index(max(values))]
+    told = {"text": label, "prompt_tokens": sum(reply.prompt_tokens for reply in replies)}
+    return call, replies[0].model_copy(update=told)

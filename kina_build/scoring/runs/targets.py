@@ -19,7 +19,7 @@ from kina_build.scoring.options import RunOptions
 from kina_build.scoring.runs.calls import Call
 
 if TYPE_CHECKING:
-    from kina_build.scoring.runs.asking import Inquiry
+    from kina_build.scoring.runs.planning import Inquiry
 
 
 @dataclass(frozen=True)
