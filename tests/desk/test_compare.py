@@ -136,7 +136,7 @@ def test_two_columns_for_one_question_are_refused() -> None:
 
 
 def test_a_trial_says_the_first_row_that_is_not_read(tmp_path: Path) -> None:
-    (tmp_path / "fragen.csv").write_text(GERMAN + "3,Und?,a,b,F\n")
+    (tmp_path / "fragen.csv").write_text(GERMAN + "3,,a,b,A\n")
     chosen = {"question": "Frage", "options": "W1,W2", "correct_answer": "Loesung"}
     found = try_columns(tmp_path, "fragen.csv", chosen)
     assert (found.read, found.rejects, found.works) == (2, 1, True)
