@@ -183,7 +183,8 @@ def refusal_cases(stage: Stage, outcome: Outcome) -> list[Case]:
     lines = faults or [line for line in outcome.said if line.strip()] or ["it said no"]
     hint = next((line.removeprefix("hint: ") for line in lines if line.startswith("hint: ")), "")
     told = [line.removeprefix("error: ") for line in lines if not line.startswith("hint: ")]
-    if hint.startswith("--map "):
+    if "--map " in hint:
+        hint = hint if hint.startswith("--map ") else "--map FIELD=COLUMN ..."
         file = told[0].partition(": ")[0]
         how = (
             f"kina desk, queue of columns; or: kina decide columns {file} map {hint} --who NAME --reason WHY"

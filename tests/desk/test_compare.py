@@ -10,7 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from kina_build.desk.bench import read_bench
-from kina_build.desk.columns import find_unread, read_choice, try_columns
+from kina_build.desk.columns import find_unread, read_choice
 from kina_build.desk.compare import compare_selections
 from kina_build.errors import InputError
 from kina_build.items.mending.patch import make_patch
@@ -133,11 +133,3 @@ def test_a_map_that_reads_nothing_is_not_written(tmp_path: Path) -> None:
 def test_two_columns_for_one_question_are_refused() -> None:
     with pytest.raises(InputError, match="question: one column only, not a, b"):
         read_choice({"column0": "question", "column1": "question"}, ("a", "b"))
-
-
-def test_a_trial_says_the_first_row_that_is_not_read(tmp_path: Path) -> None:
-    (tmp_path / "fragen.csv").write_text(GERMAN + "3,Und?,a,b,F\n")
-    chosen = {"question": "Frage", "options": "W1,W2", "correct_answer": "Loesung"}
-    found = try_columns(tmp_path, "fragen.csv", chosen)
-    assert (found.read, found.rejects, found.works) == (2, 1, True)
-    assert "fragen.csv:4" in found.first
