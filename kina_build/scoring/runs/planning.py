@@ -98,8 +98,6 @@ def plan_inquiry(
     if condition is not None and options.helps is not None:
         check_helps(options.helps, condition.helps, asked)
         asked = condition.put(asked)
-    samples, wording = options.samples or rules.samples, read_wording(options)
-    shuffle_seed = options.seed if options.shuffle else None
     if options.likeliest:
         check_single(asked)
     if options.likeliest == "text":
@@ -109,6 +107,20 @@ def plan_inquiry(
         return Inquiry(calls, collect_continuations, CLOZE_PROMPT_VERSION, 1, params, check)
     if options.likeliest == "label":
         params = label_params(options.max_tokens) | params_of_call(options, target)
+    return _plan_choices(options, asked, model, options.samples or rules.samples, params, condition)
+
+
+def _plan_choices(
+    options: RunOptions,
+    asked: Sequence[Question],
+    model: str,
+    samples: int,
+    params: dict[str, Any],
+    condition: Condition | None,
+) -> Inquiry:
+    """Plan multiple-choice questions, whose replies name labels."""
+    wording = read_wording(options)
+    shuffle_seed = options.seed if options.shuffle else None
     calls = plan_calls(asked, model, samples, params, shuffle_seed=shuffle_seed, wording=wording)
     calls = calls if condition is None else condition.mark(calls, asked)
     if options.likeliest == "label":
