@@ -108,7 +108,7 @@ def test_the_demos_flow_from_pool_to_leaderboard(tmp_path: Path, monkeypatch: py
     )
 
     assert (str(pool), len(copies.dropped), len(selection.item_ids)) == ("118 items, 0 rejects", 5, 36)
-    assert "at least 99.67 % of the optimum" in str(selection)
+    assert "at least 99.73 % of the optimum" in str(selection)
     assert str(settlement) == "990.00 USD due for 235 reviews of 118 items"
     assert str(board).startswith("5 models on 36 items\ntier 1, rank 1-3: cedar-70b 0.9444")
     assert "cedar-70b" in (tmp_path / "report" / "leaderboard.html").read_text()

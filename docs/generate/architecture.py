@@ -16,7 +16,7 @@ from kina_build.cli.selecting import selection as commands
 from kina_build.rows.jsonl import write_document
 from kina_build.selection.certificate import compose
 from kina_build.selection.choosing import select_files
-from kina_build.selection.domains import select as select_domains
+from kina_build.selection.domains import settle
 from kina_build.selection.files import files_to_select
 from kina_build.selection.solver.greedy import pick_greedily
 
@@ -30,7 +30,7 @@ JOURNEY: tuple[tuple[Callable[..., Any], str], ...] = (
     (commands.select, "the command: options come as one dataclass"),
     (files_to_select, "which files the options name"),
     (select_files, "reads them, chooses, describes"),
-    (select_domains, "the domains, joined where conflicts join them"),
+    (settle, "the domains, joined where conflicts join them"),
     (pick_greedily, "lazy greedy, in whole numbers"),
     (compose, "bounds, guarantee, thresholds"),
     (write_document, "the file appears whole or not at all"),

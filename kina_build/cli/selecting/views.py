@@ -16,8 +16,8 @@ def show_selection(report: dict[str, Any], console: Console) -> None:
     """Print what `kina select` chose, how good it is, and what it leaves uncovered."""
     random = report["random"]
     figures = figures_of(report)
-    _show_maximised(report, console)
     console.line(f"objective {figures.objective} with {len(report['item_ids'])} items")
+    _show_maximised(report, console)
     _show_bounds(report, figures, console)
     console.line(
         f"the online bound {figures.online_bound} alone says at least {figures.online_share} of the optimum"
