@@ -20,6 +20,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from kina_build.errors import InputError
+from kina_build.rows.workfolders import remove_mark_last
 
 PART = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}\.part")
 """`.pool.jsonl.k3x_9a1z.part` is one, `.pool.jsonl.part` is not."""
@@ -253,4 +254,5 @@ def _remove(folder: Path) -> None:
     if folder.is_symlink():  # what it points to is not ours
         folder.unlink()
     else:
-        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            remove_mark_last(folder)

@@ -64,7 +64,15 @@ def unmark(folder: Path) -> None:
 def clear_work(folder: Path) -> None:
     """Remove a work folder; one without a mark stays as it is."""
     if _is_ours(folder):
-        shutil.rmtree(folder)
+        remove_mark_last(folder)
+
+
+def remove_mark_last(folder: Path) -> None:
+    """Remove a folder with all in it; who is stopped halfway leaves one that still says whose it is."""
+    for path in folder.iterdir():
+        if path.name != MARK:
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    shutil.rmtree(folder)
 
 
 def _is_ours(folder: Path) -> bool:

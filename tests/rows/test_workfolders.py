@@ -57,3 +57,18 @@ def test_what_others_put_there_is_refused_and_stays(put: Callable[[Path], None],
         assert "-o" in (caught.value.hint or "")
     clear_work(work)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_removal_that_is_stopped_leaves_the_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mark is the last to go, whatever the order of the directory."""
+    work = tmp_path / "out.work"
+    make_work(work)
+    for name in ("a", "z", ".b"):
+        (work / name).touch()
+    left: list[set[str]] = []
+    monkeypatch.setattr(
+        "kina_build.rows.workfolders.shutil.rmtree",
+        lambda folder: left.append({path.name for path in folder.iterdir()}),
+    )
+    clear_work(work)
+    assert left == [{MARK}]

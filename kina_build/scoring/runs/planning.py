@@ -107,16 +107,18 @@ def plan_inquiry(
         return Inquiry(calls, collect_continuations, CLOZE_PROMPT_VERSION, 1, params, check)
     if options.likeliest == "label":
         params = label_params(options.max_tokens) | params_of_call(options, target)
-    return _plan_choices(options, asked, model, options.samples or rules.samples, params, condition)
+    samples = options.samples or rules.samples
+    return _plan_choices(options, asked, condition, model=model, samples=samples, params=params)
 
 
 def _plan_choices(
     options: RunOptions,
     asked: Sequence[Question],
+    condition: Condition | None,
+    *,
     model: str,
     samples: int,
     params: dict[str, Any],
-    condition: Condition | None,
 ) -> Inquiry:
     """Plan multiple-choice questions, whose replies name labels."""
     wording = read_wording(options)
