@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -142,7 +143,9 @@ def anchor_points(taught: Responses, size: int, rng: np.random.Generator) -> tup
     from scipy.cluster.vq import kmeans2
 
     answers = taught.scores.T
-    centres, labels = kmeans2(answers, size, iter=10, minit="points", seed=rng, missing="warn")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a cluster may end empty: it then has no point
+        centres, labels = kmeans2(answers, size, iter=10, minit="points", seed=rng)
     sizes = np.bincount(labels, minlength=size)
     held = np.flatnonzero(sizes)
     away = ((answers - centres[labels]) ** 2).sum(axis=1)
