@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.real import import_redux, kina
+from benchmarks.real import kina
 from kina_build.config import SelectionRules, SupportRules
 from kina_build.encode import default_cache, embed, item_text, load_encoder
 from kina_build.items.model import Item
@@ -75,7 +75,8 @@ def band(values: Sequence[float]) -> str:
 
 
 def measure_redux(data: Path) -> None:
-    import_redux(data)
+    flags = "--map correct_answer=answer --name-as subfield --cut-prefix mmlu_ --encoding mac_roman"
+    kina(f"import -q {flags} -o pool.jsonl", *sorted((data / "mcq" / "mmlu_redux").glob("mmlu_*.csv")))
     items = sorted(read_pool(Path("pool.jsonl")), key=lambda item: item.item_id)
     subject = np.array([item.subfield for item in items])
     names = sorted(set(subject.tolist()))[:48]

@@ -174,7 +174,8 @@ class Provenance(Frozen):
     def _leave_out(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what most releases do not have, so that their bytes stay what they were."""
         told: dict[str, Any] = dump(self)
-        return {n: one for n, one in told.items() if one or n not in ("left_out", "corrected_private")}
+        unsaid = {"left_out": None, "corrected_private": 0}  # that nothing fell is said, by {}
+        return {name: one for name, one in told.items() if name not in unsaid or one != unsaid[name]}
 
 
 class PoolError(Frozen):

@@ -55,7 +55,9 @@ INPUTS = {
     "reviewers.csv",
     "reviews.jsonl",
     "responses.jsonl",
+    "kina.salt",
 }
+"""The salt is drawn at random where there is none: two projects would hide ids by other hashes."""
 
 
 def run_kina(folder: Path, *words: str) -> Result:
@@ -100,7 +102,8 @@ def make_project(folder: Path) -> Path:
         for n, row in enumerate(pool)
     ]
     write_csv(folder / "ratings.csv", ratings)
-    shutil.copy(str(DATA / "reviewers.csv"), folder / "reviewers.csv")
+    for name in ("reviewers.csv", "kina.salt"):
+        shutil.copy(str(DATA / name), folder / name)
     for name in ("reviews.jsonl", "responses.jsonl"):
         lines = (DATA / name).read_text(encoding="utf-8").splitlines(keepends=True)
         (folder / name).write_text(

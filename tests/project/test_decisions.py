@@ -10,14 +10,8 @@ import pytest
 
 from kina_build.errors import InputError, UsageError
 from kina_build.items.model import Item, Option
-from kina_build.project.decisions import (
-    Ruling,
-    check_texts,
-    make_ruling,
-    read_rulings,
-    record_ruling,
-    text_hash,
-)
+from kina_build.project.deciding import make_ruling, record_ruling
+from kina_build.project.decisions import Ruling, check_texts, read_rulings, text_hash
 from tests.project.conftest import ran, run_kina
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
