@@ -28,7 +28,7 @@ LINES = (
     "import pool.csv -o pool.jsonl",
     "check pool.jsonl --profile generic -o findings.jsonl",
     "dedup pool.jsonl -o duplicates.json",
-    "triage responses.jsonl --pool pool.jsonl -o triage.jsonl",
+    "triage responses.jsonl --pool pool.jsonl --letters-of pool.jsonl -o triage.jsonl",
     "anchors anchors.csv -o anchors.jsonl",
     "support pool.jsonl --anchors anchors.jsonl -o support.npz",
     "review assign pool.jsonl --reviewers reviewers.csv --open-cap 0 -o assignments.jsonl",
@@ -47,7 +47,8 @@ LINES = (
         " --decisions decisions.jsonl --agreement agreement.json --name demo"
         " --title 'The kina-build demo' -o release"
     ),
-    "score --task multiple-choice --items pool.jsonl --responses responses.jsonl -o scores.jsonl",
+    "score --task multiple-choice --items pool.jsonl --letters-of pool.jsonl --responses responses.jsonl"
+    " -o scores.jsonl",
     "rank --scores scores.jsonl --only release/test.jsonl -o leaderboard.json",
     "report . -o report --title 'The kina-build demo'",
 )

@@ -94,7 +94,8 @@ def test_why_of_an_unknown_item_names_the_nearest(built: Path) -> None:
 
 def test_the_log_says_what_ran_and_why(built: Path) -> None:
     entries = json.loads(run_kina(built, "log", "--json").stdout)["log"]
-    assert [one["stage"] for one in entries][:3] == ["import", "check", "dedup"]
+    ran = [one["stage"] for one in entries]
+    assert ran.index("import") < ran.index("check") < ran.index("leave-out")
     assert {one["reason"] for one in entries} == {"never built"}
     assert all(one["seconds"] >= 0 and one["began"].endswith("Z") for one in entries)
     assert len(json.loads(run_kina(built, "log", "--limit", "2", "--json").stdout)["log"]) == 2
