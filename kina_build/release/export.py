@@ -24,7 +24,7 @@ from kina_build.release.proof.pool_error import state_error
 from kina_build.release.record import AgreementFacts, Provenance, ReleaseRecord
 from kina_build.release.sources import Duplicates, Selected
 from kina_build.scoring.estimator import Estimator, read_estimator
-from kina_build.selection.library import Constraints, Scores, gather
+from kina_build.selection.gathering import Constraints, Scores, gather
 from kina_build.selection.records import Selection
 from kina_build.selection.sharing.share import Budget
 

@@ -18,8 +18,9 @@ from kina_build.dedup.contamination.corpora import (
     read_questions,
     read_texts,
 )
-from kina_build.dedup.contamination.find import Contamination, find_in_corpora
+from kina_build.dedup.contamination.find import find_in_corpora
 from kina_build.dedup.contamination.letters import letter_places, letters, window_hashes
+from kina_build.dedup.contamination.records import Contamination
 from kina_build.errors import InputError, RowErrors, UsageError
 from kina_build.items.model import Item
 from kina_build.items.pool import write_pool

@@ -9,8 +9,8 @@ from pathlib import Path
 from kina_build.config import DedupRules, EncodeEngine, EngineRules
 from kina_build.dedup.contamination.corpora import name_corpora, of_items, open_corpus, read_questions
 from kina_build.dedup.contamination.find import find_in_corpora
+from kina_build.dedup.contamination.records import Contamination
 from kina_build.dedup.options import ContaminationOptions
-from kina_build.dedup.records import Contamination
 from kina_build.dedup.run import Items, cache_of, encoder_of
 from kina_build.dedup.search.place import spare_bytes
 from kina_build.encode import loading
