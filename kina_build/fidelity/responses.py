@@ -13,8 +13,7 @@ from kina_build.errors import InputError, Refusal, RowErrors
 from kina_build.fidelity.options import ResponseOptions
 from kina_build.ranking.files.sources import ScoreTable, read_scores
 from kina_build.rows.tables import need_rows
-from kina_build.selection.files import levels
-from kina_build.selection.labels import read_labels
+from kina_build.selection.labels import levels, read_labels
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from kina_build.dedup.reading import spread_edges
-from kina_build.selection.files import levels
 from kina_build.selection.inputs import (
     Inputs,
     Pair,
@@ -18,7 +17,7 @@ from kina_build.selection.inputs import (
     read_quotas,
     sort_pairs,
 )
-from kina_build.selection.labels import read_labels
+from kina_build.selection.labels import levels, read_labels
 from kina_build.selection.records import ConflictMode, Quota
 from kina_build.selection.sharing.share import Budget
 from kina_build.support.matrix import SupportMatrix

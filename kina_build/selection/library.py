@@ -10,7 +10,6 @@ from typing import Any
 from kina_build.config import SelectionRules
 from kina_build.errors import InputError, UsageError
 from kina_build.selection import domains as by_domain
-from kina_build.selection.files import levels
 from kina_build.selection.gathering import (
     Constraints,
     Decisions,
@@ -26,7 +25,7 @@ from kina_build.selection.gathering import (
 from kina_build.selection.inputs import (
     Inputs,
 )
-from kina_build.selection.labels import read_labels
+from kina_build.selection.labels import levels, read_labels
 from kina_build.selection.options import Shares
 from kina_build.selection.reading import read_selection
 from kina_build.selection.records import Selection

@@ -21,7 +21,7 @@ from kina_build.selection.records import (
     StratumCount,
     maximised,
 )
-from kina_build.selection.verifier.evidence import Domain, Whole, count_strata
+from kina_build.selection.verifier.domain import Domain, Whole, count_strata
 from kina_build.selection.verifier.recompute import price_bound, worst_case
 from kina_build.support.matrix import SupportMatrix
 
