@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.selection.figures import share
+from kina_build.selection.guarantees import Bound, Certificate, Coverage
 from kina_build.selection.reading import seal
 from kina_build.selection.records import (
     FOLDED_FORMAT,
     FORMAT,
-    Bound,
-    Certificate,
     ConflictMode,
-    Coverage,
     DomainSelection,
     Eligible,
     NamedFile,
