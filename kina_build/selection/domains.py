@@ -13,10 +13,10 @@ from kina_build.config import EngineRules, SelectionRules
 from kina_build.engine import Engine, open_engine
 from kina_build.errors import InputError, UsageError
 from kina_build.progress import Progress, silent
-from kina_build.selection.certificate import NOTHING_READ, Read, compose, describe_choice
+from kina_build.selection.certificate import compose, describe_choice
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.posing import budget_sizes, posed
-from kina_build.selection.records import DomainSelection, Quota, Selection
+from kina_build.selection.records import NOTHING_READ, DomainSelection, Quota, Read, Selection
 from kina_build.selection.solver.bounds import bound_online, tighten
 from kina_build.selection.solver.choose import Choice, choose
 from kina_build.selection.solver.exact import Optimum, solve

@@ -11,12 +11,11 @@ from typing import Any, Literal
 
 from kina_build.config import EngineRules
 from kina_build.errors import InputError, UsageError
-from kina_build.selection.certificate import Read
 from kina_build.selection.inputs import Inputs, read_conflicts, read_decisions, read_ids, read_quotas
 from kina_build.selection.labels import levels, read_labels
 from kina_build.selection.options import CertifyOptions, SelectOptions
 from kina_build.selection.posing import budget_sizes
-from kina_build.selection.records import Eligible, NamedFile, Quota, Selection
+from kina_build.selection.records import Eligible, NamedFile, Quota, Read, Selection
 from kina_build.selection.sharing.balance import balance, read_difficulty, read_rule
 from kina_build.selection.sharing.draw import proportional
 from kina_build.support.rows import load_support

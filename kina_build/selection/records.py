@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -198,3 +199,16 @@ class Selection(Record):
     def write(self, path: Path) -> None:
         """Write selection.json."""
         write_document(path, self)
+
+
+@dataclass(frozen=True)
+class Read:
+    """The files that were read, and the fields of a pool that named stratum and domain."""
+
+    files: tuple[NamedFile, ...] = ()
+    eligible: Eligible = "all"
+    by: str = ""
+    domain_by: str = ""
+
+
+NOTHING_READ = Read()
