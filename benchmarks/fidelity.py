@@ -23,8 +23,9 @@ from kina_build.config import FidelityRules
 from kina_build.fidelity.estimators import KINDS, apply_line, fit_line, predict_left_out, read_form, tau
 from kina_build.fidelity.forms import DRAWS
 from kina_build.fidelity.irt import fit, probability
+from kina_build.fidelity.judging import choose, try_all
 from kina_build.fidelity.responses import Responses
-from kina_build.fidelity.shrink import choose, shrink, try_all
+from kina_build.fidelity.shrink import shrink
 
 SHARED = Path("../shared/data/mmlu_pro")
 SIZES = (100, 300, 899)

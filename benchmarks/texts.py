@@ -32,7 +32,7 @@ from typing import Any
 from benchmarks.planted import DATA, parts, read_redux
 from kina_build.dedup.contamination.corpora import open_corpus
 from kina_build.dedup.contamination.find import find_in_corpora
-from kina_build.dedup.contamination.stream import Tally
+from kina_build.dedup.contamination.packed import Tally
 from kina_build.items.model import Item
 from kina_build.items.pool import write_pool
 

@@ -307,8 +307,9 @@ def _notes_in(source: str) -> dict[str, str]:
 
 
 def _questions() -> tuple[Artefact, ...]:
+    from kina_build.dedup.contamination.records import Contamination
     from kina_build.dedup.overrides import Override
-    from kina_build.dedup.records import Contamination, Duplicates
+    from kina_build.dedup.records import Duplicates
     from kina_build.items.checking.rule import Finding
     from kina_build.items.mending.patch import Patch
     from kina_build.items.model import Item

@@ -1,3 +1,4 @@
+from .contamination.records import Contamination as Contamination
 from .contamination.run import find_contamination as find_contamination
 from .contamination.run import run_contamination as run_contamination
 from .options import ContaminationOptions as ContaminationOptions
@@ -5,7 +6,6 @@ from .options import DedupOptions as DedupOptions
 from .overrides import Override as Override
 from .reading import KnownDuplicates as KnownDuplicates
 from .reading import read_duplicates as read_duplicates
-from .records import Contamination as Contamination
 from .records import DuplicatePair as DuplicatePair
 from .records import Duplicates as Duplicates
 from .run import find_duplicates as find_duplicates

@@ -9,14 +9,14 @@ from dataclasses import replace
 from kina_build.config import DedupRules
 from kina_build.dedup.clusters import Decision, Members, build_clusters, decide, rank_item
 from kina_build.dedup.encoded import EncodedPool
-from kina_build.dedup.evidence import Evidence, compare
+from kina_build.dedup.evidence import compare
 from kina_build.dedup.lexical import Reading
 from kina_build.dedup.probability import learn_shift, log_odds, probability
 from kina_build.dedup.records import Dropped, DuplicatePair, Duplicates, Held
 from kina_build.dedup.search.candidates import RowPair, cosines_of, cross_lingual_pairs, lexical_pairs
 from kina_build.dedup.search.place import Scan
 from kina_build.dedup.search.scan import pairs_above
-from kina_build.dedup.verdict import Verdict, judge, judge_by_cosine
+from kina_build.dedup.verdict import Verdict, judge, judge_by_cosine, write_pair
 from kina_build.encode.loading import PACKAGED
 from kina_build.progress import Progress, silent
 
@@ -195,27 +195,6 @@ def compare_equal(corpus: EncodedPool, rules: DedupRules) -> list[DuplicatePair]
             left, right = sorted((first, other), key=lambda reading: reading.item_id)
             pairs.append(compare_readings(corpus, (left, right), cosine, rules))
     return pairs
-
-
-def write_pair(
-    ids: tuple[str, str], evidence: Evidence, verdict: Verdict, chance: float | None
-) -> DuplicatePair:
-    """Write evidence and verdict as one record."""
-    return DuplicatePair(
-        item_id=ids[0],
-        other_id=ids[1],
-        cosine=evidence.cosine,
-        stem_overlap=evidence.stem_overlap,
-        option_overlap=evidence.option_overlap,
-        gold=evidence.gold,
-        passage=evidence.passage,
-        changed=evidence.changed,
-        cross_discipline=evidence.cross_discipline,
-        status=verdict.status,
-        rule=verdict.rule,
-        reason=verdict.reason,
-        probability=chance,
-    )
 
 
 def _follow(decision: Decision, corpus: EncodedPool, equal: Sequence[DuplicatePair]) -> Decision:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from kina_build.config import DedupRules
 from kina_build.dedup.changes import MEANING
 from kina_build.dedup.evidence import Evidence
-from kina_build.dedup.records import Status
+from kina_build.dedup.records import DuplicatePair, Status
 
 
 @dataclass(frozen=True)
@@ -193,3 +193,24 @@ def _strong(evidence: Evidence, rules: DedupRules, reason: str) -> Verdict:
 
 RULES: tuple[Rule, ...] = (_same_question, _same_stem, _part, _same_passage, _template, _strong_evidence)
 """In the order they are asked."""
+
+
+def write_pair(
+    ids: tuple[str, str], evidence: Evidence, verdict: Verdict, chance: float | None
+) -> DuplicatePair:
+    """Write evidence and verdict as one record."""
+    return DuplicatePair(
+        item_id=ids[0],
+        other_id=ids[1],
+        cosine=evidence.cosine,
+        stem_overlap=evidence.stem_overlap,
+        option_overlap=evidence.option_overlap,
+        gold=evidence.gold,
+        passage=evidence.passage,
+        changed=evidence.changed,
+        cross_discipline=evidence.cross_discipline,
+        status=verdict.status,
+        rule=verdict.rule,
+        reason=verdict.reason,
+        probability=chance,
+    )

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from kina_build.config import FidelityRules
 from kina_build.fidelity.estimators import apply_line, fit_line, predict_left_out, read_form, tau
 from kina_build.fidelity.forms import DRAWS, Method
 from kina_build.fidelity.responses import Floats, Indices, Responses
+from kina_build.progress import Progress, silent
 from kina_build.scoring.estimator import BesideRandom, Kind, LeftOut
 
 How = Literal["singly", "by family", "weakest to strongest"]
@@ -175,3 +177,51 @@ def compare_random(
         beaten_error=round(float((theirs.errors > ours.error).mean()), 4),
         beaten_tau=None if tied else round(float((taus < mine).mean()), 4),
     )
+
+
+def try_all(
+    responses: Responses,
+    size: int,
+    names: Sequence[Method],
+    kinds: Sequence[Kind],
+    rules: FidelityRules = FidelityRules(),
+    *,
+    on_progress: Progress = silent,
+) -> dict[tuple[Any, Kind], Trial]:
+    """Leave every model out of every method and estimator, over `rules.seeds` draws."""
+    trials: dict[tuple[Any, Kind], Trial] = {}
+    alone = singly(responses)
+    for done, name in enumerate(names, start=1):
+        found = try_method(responses, name, size, kinds, alone, bins=rules.bins, seeds=range(rules.seeds))
+        trials |= {(name, kind): trial for kind, trial in found.items()}
+        on_progress(done, len(names))
+    return trials
+
+
+def choose(trials: Mapping[tuple[Any, Kind], Trial]) -> tuple[Any, Kind]:
+    """Choose the method and estimator of least error; stratified random where it is as good.
+
+    Another method is taken only if its error is below random's by more than the standard error of
+    the difference over the draws.
+    """
+    base = best_of(trials, "random")
+    best = min(trials, key=lambda key: trials[key].error)
+    apart = float(np.hypot(trials[base].standard_error, trials[best].standard_error))
+    return best if trials[best].error < trials[base].error - apart else base
+
+
+def best_of(trials: Mapping[tuple[Any, Kind], Trial], method: str) -> tuple[Any, Kind]:
+    """Choose the estimator of least error for a method."""
+    return min((key for key in trials if key[0] == method), key=lambda key: trials[key].error)
+
+
+def ways_to_judge(
+    responses: Responses, families: Mapping[str, str] | None
+) -> list[tuple[Any, list[Indices]]]:
+    """Return how models are left out, singly first, and the groups that each way leaves out."""
+    ways = [
+        ("singly", singly(responses)),
+        ("by family", by_family(responses, families)),
+        ("weakest to strongest", strongest(responses)),
+    ]
+    return [(how, groups) for how, groups in ways if groups]

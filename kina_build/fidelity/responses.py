@@ -9,8 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from kina_build.errors import InputError, Refusal
+from kina_build.errors import InputError, Refusal, RowErrors
+from kina_build.fidelity.options import ResponseOptions
 from kina_build.ranking.files.sources import ScoreTable, read_scores
+from kina_build.rows.tables import need_rows
+from kina_build.selection.labels import levels, read_labels
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -113,3 +116,29 @@ def lay_out(table: ScoreTable, strata: Mapping[str, str] | None = None, name: st
 
 LEAST_MODELS = 5
 """Models without which nothing can be said of one that was left out."""
+
+
+def read_responses_of(options: ResponseOptions) -> Responses:
+    """Read responses with the strata that options name."""
+    strata = options.strata
+    labels = None if strata is None else read_labels(strata, *levels("stratum", options.by))
+    return read_responses(options.responses, labels)
+
+
+def read_families(path: Path) -> dict[str, str]:
+    """Read rows of model, family.
+
+    Raises:
+        InputError: missing or empty file.
+        RowErrors: a row without one of them.
+    """
+    rows = need_rows(path)
+    faults = [
+        row.fault(f"{name}: missing")
+        for row in rows
+        for name in ("model", "family")
+        if not str(row.values.get(name) or "").strip()
+    ]
+    if faults:
+        raise RowErrors(faults, hint="needed columns: model, family")
+    return {str(row.values["model"]): str(row.values["family"]) for row in rows}

@@ -10,26 +10,25 @@ from typing import Any, Literal
 import numpy as np
 
 from kina_build.config import FidelityRules
-from kina_build.errors import Refusal, RowErrors, UsageError
+from kina_build.errors import Refusal, UsageError
 from kina_build.fidelity.estimators import KINDS, fit_line, read_form
 from kina_build.fidelity.forms import DRAWS, Method
 from kina_build.fidelity.judging import (
     Trial,
-    by_family,
+    best_of,
+    choose,
     compare_random,
     singly,
-    strongest,
+    try_all,
     try_form,
     try_method,
+    ways_to_judge,
 )
-from kina_build.fidelity.options import ResponseOptions, ShrinkOptions
-from kina_build.fidelity.responses import Indices, Responses, read_responses
+from kina_build.fidelity.options import ShrinkOptions
+from kina_build.fidelity.responses import Indices, Responses, read_families, read_responses_of
 from kina_build.progress import Progress, silent
-from kina_build.rows.tables import need_rows
 from kina_build.scoring.estimator import Estimator, Kind, LeftOut, digest_items
-from kina_build.selection.files import levels
 from kina_build.selection.inputs import read_ids
-from kina_build.selection.labels import read_labels
 from kina_build.selection.sharing.draw import Sample, Stratum
 from kina_build.selection.sharing.share import Drawn
 
@@ -113,63 +112,19 @@ def shrink(
         items = responses.find(tuple(sorted(given)))
         trials = {("given", kind): try_form(responses, items, kind, singly(responses)) for kind in kinds}
         name, kind = min(trials, key=lambda key: trials[key].error)
-        groups = _ways(responses, families)
+        groups = ways_to_judge(responses, families)
         ways = [(how, try_form(responses, items, kind, own)) for how, own in groups]
         return _settle(responses, items, (name, kind), trials, ways, seed=seed, rules=rules)
     _check_size(size, responses)
     names = METHODS if method == "auto" else tuple(dict.fromkeys(("random", method)))
     trials = try_all(responses, size, names, kinds, rules, on_progress=on_progress)
-    name, kind = choose(trials) if method == "auto" else _best_of(trials, method)
+    name, kind = choose(trials) if method == "auto" else best_of(trials, method)
     items = DRAWS[name](responses, size, rules.bins, np.random.default_rng(seed))
     ways = [("singly", trials[name, kind])]
-    for how, own in _ways(responses, families)[1:]:
+    for how, own in ways_to_judge(responses, families)[1:]:
         found = try_method(responses, name, size, (kind,), own, bins=rules.bins, seeds=seeds)
         ways.append((how, found[kind]))
     return _settle(responses, items, (name, kind), trials, ways, seed=seed, rules=rules)
-
-
-def try_all(
-    responses: Responses,
-    size: int,
-    names: Sequence[Method],
-    kinds: Sequence[Kind],
-    rules: FidelityRules = FidelityRules(),
-    *,
-    on_progress: Progress = silent,
-) -> dict[tuple[Any, Kind], Trial]:
-    """Leave every model out of every method and estimator, over `rules.seeds` draws."""
-    trials: dict[tuple[Any, Kind], Trial] = {}
-    alone = singly(responses)
-    for done, name in enumerate(names, start=1):
-        found = try_method(responses, name, size, kinds, alone, bins=rules.bins, seeds=range(rules.seeds))
-        trials |= {(name, kind): trial for kind, trial in found.items()}
-        on_progress(done, len(names))
-    return trials
-
-
-def choose(trials: Mapping[tuple[Any, Kind], Trial]) -> tuple[Any, Kind]:
-    """Choose the method and estimator of least error; stratified random where it is as good.
-
-    Another method is taken only if its error is below random's by more than the standard error of
-    the difference over the draws.
-    """
-    base = _best_of(trials, "random")
-    best = min(trials, key=lambda key: trials[key].error)
-    apart = float(np.hypot(trials[base].standard_error, trials[best].standard_error))
-    return best if trials[best].error < trials[base].error - apart else base
-
-
-def _best_of(trials: Mapping[tuple[Any, Kind], Trial], method: str) -> tuple[Any, Kind]:
-    return min((key for key in trials if key[0] == method), key=lambda key: trials[key].error)
-
-
-def _ways(responses: Responses, families: Mapping[str, str] | None) -> list[tuple[Any, list[Indices]]]:
-    ways = [
-        ("singly", singly(responses)),
-        ("by family", by_family(responses, families)),
-        ("weakest to strongest", strongest(responses)),
-    ]
-    return [(how, groups) for how, groups in ways if groups]
 
 
 def _check_size(size: int, responses: Responses) -> None:
@@ -280,29 +235,3 @@ def shrink_files(
         rules=rules,
         on_progress=on_progress,
     )
-
-
-def read_responses_of(options: ResponseOptions) -> Responses:
-    """Read responses with the strata that options name."""
-    strata = options.strata
-    labels = None if strata is None else read_labels(strata, *levels("stratum", options.by))
-    return read_responses(options.responses, labels)
-
-
-def read_families(path: Path) -> dict[str, str]:
-    """Read rows of model, family.
-
-    Raises:
-        InputError: missing or empty file.
-        RowErrors: a row without one of them.
-    """
-    rows = need_rows(path)
-    faults = [
-        row.fault(f"{name}: missing")
-        for row in rows
-        for name in ("model", "family")
-        if not str(row.values.get(name) or "").strip()
-    ]
-    if faults:
-        raise RowErrors(faults, hint="needed columns: model, family")
-    return {str(row.values["model"]): str(row.values["family"]) for row in rows}

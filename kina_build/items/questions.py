@@ -19,8 +19,7 @@ from kina_build.items.importing.rawfile import RawFile, RawRow, Reject
 from kina_build.items.mending.patch import apply_patches, read_patches
 from kina_build.items.model import Item
 from kina_build.items.options import CheckOptions, ImportOptions
-from kina_build.items.pool import Pool, read_pool
-from kina_build.items.workers import count_processes
+from kina_build.items.pool import Pool, count_processes, read_pool
 from kina_build.progress import Progress, collector_paused, silent
 from kina_build.rows import strict
 from kina_build.rows.jsonl import read_text

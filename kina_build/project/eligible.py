@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from kina_build.dedup.records import Contamination, Duplicates
+from kina_build.dedup.contamination.records import Contamination
+from kina_build.dedup.records import Duplicates
 from kina_build.items.checking.rule import POOL, Finding
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool

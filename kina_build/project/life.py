@@ -7,8 +7,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from kina_build.dedup.contamination.records import Contamination
 from kina_build.dedup.reading import spread_edges
-from kina_build.dedup.records import Contamination, Duplicates
+from kina_build.dedup.records import Duplicates
 from kina_build.errors import UsageError
 from kina_build.items.checking.rule import Finding
 from kina_build.items.importing.files import find_rows

@@ -1,7 +1,7 @@
 from .board import Board as Board
 from .board import build_board as build_board
 from .compare import Comparison as Comparison
-from .compare import compare_files as compare_files
+from .files.compared import compare_files as compare_files
 from .files.published import rank_published as rank_published
 from .files.sources import read_scores as read_scores
 from .itemanalysis import ItemFigures as ItemFigures

@@ -76,3 +76,8 @@ def sum_by_cluster(values: Floats, codes: NDArray[np.intp]) -> Floats:
     if count == values.shape[1]:
         return values[:, np.argsort(codes)]
     return np.stack([np.bincount(codes, weights=row, minlength=count) for row in values])
+
+
+def bonferroni_z(level: float, comparisons: int) -> float:
+    """Return the z that bounds so many comparisons at once."""
+    return two_sided_z(1 - (1 - level) / max(comparisons, 1))

@@ -10,7 +10,7 @@ from typing import Protocol, runtime_checkable
 from pydantic import BaseModel
 
 from kina_build.config import RankingRules
-from kina_build.dedup.records import Contamination
+from kina_build.dedup import Contamination
 from kina_build.errors import UsageError
 from kina_build.progress import Progress, silent
 from kina_build.ranking.assembly import Extras, rank_board
@@ -19,6 +19,7 @@ from kina_build.ranking.disciplines import split_exposed
 from kina_build.ranking.files import itemfiles, sources
 from kina_build.ranking.files.emit import emit, read_statement
 from kina_build.ranking.files.itemfiles import ItemKey, read_items
+from kina_build.ranking.files.letters import check_letters, letters_of, read_letters
 from kina_build.ranking.files.published import rank_published, read_published
 from kina_build.ranking.files.sources import ScoreTable
 from kina_build.ranking.itemanalysis import ItemFigures, add_distractors, analyse_items
@@ -192,9 +193,9 @@ def read_board(options: RankOptions) -> tuple[Board, Extras]:
     )
     if keys is None:
         return board, Extras(dataset=dataset, missing=options.missing, stated=table.stated)
-    sources.check_letters(table, keys)
+    check_letters(table, keys)
     key = itemfiles.key_of(keys, board.item_ids)
-    letters = sources.letters_of(table, board.item_ids)
+    letters = letters_of(table, board.item_ids)
     return board, Extras(key, letters, dataset, options.missing, table.stated)
 
 
@@ -233,7 +234,7 @@ def _release_key(release: Path, record: ReleaseRecord, split: str) -> list[ItemK
 
 def _table(options: RankOptions, keys: Sequence[ItemKey] | None) -> ScoreTable:
     if options.answers is not None and keys is not None:
-        return sources.read_letters(options.answers, keys)
+        return read_letters(options.answers, keys)
     if options.scores is None:
         raise UsageError("no scores given")
     return sources.read_scores(options.scores)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kina_build.config import EngineRules, ItemRules, ReleaseRules
 from kina_build.items.model import Item
-from kina_build.items.pool import read_pool
-from kina_build.items.workers import count_processes
+from kina_build.items.pool import count_processes, read_pool
 from kina_build.progress import Progress, silent
 from kina_build.release import sources
 from kina_build.release.admission import Decision, admit
@@ -24,7 +23,7 @@ from kina_build.release.proof.pool_error import state_error
 from kina_build.release.record import AgreementFacts, Provenance, ReleaseRecord
 from kina_build.release.sources import Duplicates, Selected
 from kina_build.scoring.estimator import Estimator, read_estimator
-from kina_build.selection.library import Constraints, Scores, gather
+from kina_build.selection.gathering import Constraints, Scores, gather
 from kina_build.selection.records import Selection
 from kina_build.selection.sharing.share import Budget
 

@@ -20,7 +20,7 @@ from kina_build.items.checking.structure import check_structure
 from kina_build.items.cues import Balance, Tally, add_tallies, check_cues, measure_cues, tally
 from kina_build.items.findings import ROW, Findings, place
 from kina_build.items.model import Item
-from kina_build.items.workers import BATCH, map_batches
+from kina_build.items.pool import BATCH, map_batches
 from kina_build.progress import Progress, silent
 from kina_build.release.lettering.balance import Located, position_faults
 from kina_build.release.record import Exemption, GateFault
@@ -105,7 +105,7 @@ def find_faults(
         draft: the items as they will be written.
         rules: numbers of the rules of `kina check`; a severity "off" turns a gate off.
         on_progress: told of items done.
-        processes: that share the gates about single questions; see items.workers.
+        processes: that share the gates about single questions; see items.pool.
 
     Returns:
         One fault a gate that fired, in the order of GATES.

@@ -1,7 +1,6 @@
 from .extraction import Reply as Reply
 from .extraction import extract_row as extract_row
 from .lettering import STATED as STATED
-from .marking import Scores as Scores
 from .marking import score as score
 from .prompts import PROMPT_VERSION as PROMPT_VERSION
 from .questions import Question as Question
@@ -10,3 +9,4 @@ from .questions import read_release as read_release
 from .responses import read_responses as read_responses
 from .runs.asking import Answers as Answers
 from .runs.asking import ask as ask
+from .scores import Scores as Scores

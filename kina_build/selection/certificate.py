@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.selection.figures import share
+from kina_build.selection.guarantees import Bound, Certificate, Coverage
 from kina_build.selection.reading import seal
 from kina_build.selection.records import (
     FOLDED_FORMAT,
     FORMAT,
-    Bound,
-    Certificate,
+    NOTHING_READ,
     ConflictMode,
-    Coverage,
     DomainSelection,
-    Eligible,
-    NamedFile,
+    Read,
     Selection,
     StratumCount,
     maximised,
@@ -29,19 +26,6 @@ from kina_build.selection.solver.bounds import UpperBound, bound_online
 from kina_build.selection.solver.choose import Choice
 from kina_build.selection.solver.problem import Problem
 from kina_build.support.matrix import SupportMatrix
-
-
-@dataclass(frozen=True)
-class Read:
-    """The files that were read, and the fields of a pool that named stratum and domain."""
-
-    files: tuple[NamedFile, ...] = ()
-    eligible: Eligible = "all"
-    by: str = ""
-    domain_by: str = ""
-
-
-NOTHING_READ = Read()
 
 
 def describe_choice(choice: Choice) -> DomainSelection:

@@ -13,7 +13,7 @@ from kina_build.engine import open_engine
 from kina_build.progress import NOBODY, Teller
 from kina_build.rows.jsonl import write_document
 from kina_build.selection.beside import draw_beside, survey
-from kina_build.selection.compare import draw_random, find_gaps
+from kina_build.selection.compare import draw_random, find_gaps, sets_by_domain
 from kina_build.selection.domains import Settled, find_optimum, settle
 from kina_build.selection.figures import share
 from kina_build.selection.files import PROPORTIONAL, Files, describe_files
@@ -157,7 +157,7 @@ def describe_selection(settled: Settled, inputs: Inputs, draws: int, seed: int) 
     for part, record in zip(parts, selection.domains, strict=True):
         part["selected"] = len(record.item_ids)
     labels = [label for label in (inputs.strata, inputs.domains) if label is not None]
-    sets = _by_domain(selection, inputs)
+    sets = sets_by_domain(selection, inputs)
     covered = selection.objective if selection.coverage is None else selection.coverage.objective
     random = draw_random(inputs.matrix, sets, labels, inputs.closed, covered, draws=draws, seed=seed)
     gaps = find_gaps(inputs.matrix, selection.item_ids, inputs.closed)
@@ -185,18 +185,6 @@ def count_kept(document: Selection, decided: Mapping[str, str], accepted_only: b
     """Count the items of a reviewed selection that stay when it is topped up."""
     kinds = [decided.get(item_id, "undecided") for item_id in document.item_ids]
     return kinds.count("accept") + (0 if accepted_only else kinds.count("undecided"))
-
-
-def _by_domain(selection: Selection, inputs: Inputs) -> list[list[str]]:
-    """Return the selected items of each domain, those of joined domains apart."""
-    sets: list[list[str]] = []
-    for part in selection.domains:
-        home = inputs.domains if len(part.sizes) > 1 else None
-        split: dict[str, list[str]] = {}
-        for item_id in part.item_ids:
-            split.setdefault("" if home is None else home[item_id], []).append(item_id)
-        sets += split.values()
-    return sets
 
 
 def _tell(inputs: Inputs, files: Files, tell: Teller) -> None:

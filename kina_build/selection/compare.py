@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kina_build.selection.inputs import Inputs
 from kina_build.selection.labels import code_items
+from kina_build.selection.records import Selection
 from kina_build.support.matrix import SPREAD, SupportMatrix
 
 Indices = NDArray[np.int64]
@@ -155,3 +157,15 @@ def _closers(
                 # later items must exceed the last of three: equals come after it
                 marks[at] = best[at][-1][0]
     return [[row for _, row in pairs] for pairs in best]
+
+
+def sets_by_domain(selection: Selection, inputs: Inputs) -> list[list[str]]:
+    """Return the selected items of each domain, those of joined domains apart."""
+    sets: list[list[str]] = []
+    for part in selection.domains:
+        home = inputs.domains if len(part.sizes) > 1 else None
+        split: dict[str, list[str]] = {}
+        for item_id in part.item_ids:
+            split.setdefault("" if home is None else home[item_id], []).append(item_id)
+        sets += split.values()
+    return sets

@@ -11,11 +11,12 @@ import numpy as np
 
 from kina_build.config import EngineRules, SelectionRules
 from kina_build.engine import Engine, open_engine
+from kina_build.errors import InputError, UsageError
 from kina_build.progress import Progress, silent
-from kina_build.selection.certificate import NOTHING_READ, Read, compose, describe_choice
-from kina_build.selection.inputs import Inputs, check_names
+from kina_build.selection.certificate import compose, describe_choice
+from kina_build.selection.inputs import Inputs
 from kina_build.selection.posing import budget_sizes, posed
-from kina_build.selection.records import DomainSelection, Quota, Selection
+from kina_build.selection.records import NOTHING_READ, DomainSelection, Quota, Read, Selection
 from kina_build.selection.solver.bounds import bound_online, tighten
 from kina_build.selection.solver.choose import Choice, choose
 from kina_build.selection.solver.exact import Optimum, solve
@@ -189,3 +190,24 @@ def gains_by_domain(
             name: tuple(gain / unit for gain in pick_greedily(problem, rules).gains)
             for name, problem in problems.items()
         }
+
+
+def check_names(inputs: Inputs) -> None:
+    """Refuse must-include items that are not there or excluded, and quotas without strata.
+
+    Raises:
+        InputError: an id to include that has no support scores.
+        UsageError: options that contradict each other.
+    """
+    unknown = [item_id for item_id in sorted(inputs.must) if not inputs.matrix.rows([item_id])]
+    if unknown:
+        count = f"{len(unknown)} such ids"
+        raise InputError(f"--must names {unknown[0]!r}, which has no support scores ({count})")
+    refused = [] if inputs.accepted is None else sorted(inputs.must - inputs.accepted)
+    if refused:
+        raise UsageError(f"{refused[0]!r} is a --must item that reviewers have not accepted")
+    both = sorted(inputs.must & inputs.exclude)
+    if both:
+        raise UsageError(f"{both[0]!r} is both a --must and an --exclude item")
+    if inputs.quotas and inputs.strata is None:
+        raise UsageError("--quota needs --strata", hint="a file with the columns item_id and stratum")

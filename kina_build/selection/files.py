@@ -11,12 +11,11 @@ from typing import Any, Literal
 
 from kina_build.config import EngineRules
 from kina_build.errors import InputError, UsageError
-from kina_build.selection.certificate import Read
 from kina_build.selection.inputs import Inputs, read_conflicts, read_decisions, read_ids, read_quotas
-from kina_build.selection.labels import read_labels
+from kina_build.selection.labels import levels, read_labels
 from kina_build.selection.options import CertifyOptions, SelectOptions
 from kina_build.selection.posing import budget_sizes
-from kina_build.selection.records import Eligible, NamedFile, Quota, Selection
+from kina_build.selection.records import Eligible, NamedFile, Quota, Read, Selection
 from kina_build.selection.sharing.balance import balance, read_difficulty, read_rule
 from kina_build.selection.sharing.draw import proportional
 from kina_build.support.rows import load_support
@@ -39,9 +38,6 @@ ROLES = (
     "difficulty",
 )
 """What the files are, in the order in which they are read."""
-
-LEVELS = ("subfield", "field", "discipline")
-"""Taxonomy, fine to coarse: an item without a subfield counts under its field."""
 
 
 @dataclass(frozen=True)
@@ -239,12 +235,6 @@ def describe_files(files: Files, digests: Mapping[str, str], *, named: bool) -> 
         }
         for kind, digest in digests.items()
     ]
-
-
-def levels(column: str, field: str) -> list[str]:
-    """Return the fields that may name a label, the column first, then the field and what is coarser."""
-    coarser = LEVELS[LEVELS.index(field) :] if field in LEVELS else (field,)
-    return [column, *coarser]
 
 
 def files_of_options(options: SelectOptions | CertifyOptions, support: Path) -> Files:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kina_build.dedup.reading import spread_edges
-from kina_build.errors import InputError, RowErrors, UsageError
+from kina_build.errors import InputError, RowErrors
 from kina_build.rows.jsonl import canonical
 from kina_build.rows.source import each
 from kina_build.rows.tables import Row, hint_at, need_rows, read_typed
@@ -216,27 +216,6 @@ FINDS = frozenset({"rule", "severity"})
 
 RELEASED = frozenset({"id", "question", "choices", "canary"})
 """Fields of a row of a release."""
-
-
-def check_names(inputs: Inputs) -> None:
-    """Refuse must-include items that are not there or excluded, and quotas without strata.
-
-    Raises:
-        InputError: an id to include that has no support scores.
-        UsageError: options that contradict each other.
-    """
-    unknown = [item_id for item_id in sorted(inputs.must) if not inputs.matrix.rows([item_id])]
-    if unknown:
-        count = f"{len(unknown)} such ids"
-        raise InputError(f"--must names {unknown[0]!r}, which has no support scores ({count})")
-    refused = [] if inputs.accepted is None else sorted(inputs.must - inputs.accepted)
-    if refused:
-        raise UsageError(f"{refused[0]!r} is a --must item that reviewers have not accepted")
-    both = sorted(inputs.must & inputs.exclude)
-    if both:
-        raise UsageError(f"{both[0]!r} is both a --must and an --exclude item")
-    if inputs.quotas and inputs.strata is None:
-        raise UsageError("--quota needs --strata", hint="a file with the columns item_id and stratum")
 
 
 def unscored(inputs: Inputs) -> list[str]:

@@ -153,3 +153,13 @@ def _in_order(path: Path, ids: Encoded, codes: NDArray[np.int32], names: list[st
         kept = np.concatenate([[True], ~same])
         ids, codes = ids[kept], codes[kept]
     return Labels(ids, codes, names)
+
+
+LEVELS = ("subfield", "field", "discipline")
+"""Taxonomy, fine to coarse: an item without a subfield counts under its field."""
+
+
+def levels(column: str, field: str) -> list[str]:
+    """Return the fields that may name a label, the column first, then the field and what is coarser."""
+    coarser = LEVELS[LEVELS.index(field) :] if field in LEVELS else (field,)
+    return [column, *coarser]

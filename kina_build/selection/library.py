@@ -2,103 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from kina_build.config import SelectionRules
-from kina_build.dedup.reading import spread_edges
 from kina_build.errors import InputError, UsageError
 from kina_build.selection import domains as by_domain
-from kina_build.selection.files import levels
+from kina_build.selection.gathering import (
+    Constraints,
+    Decisions,
+    HasCopies,
+    Ids,
+    Scores,
+    copies_of,
+    decisions_of,
+    gather,
+    ids_of,
+    matrix_of,
+)
 from kina_build.selection.inputs import (
     Inputs,
-    Pair,
-    read_conflicts,
-    read_decisions,
-    read_ids,
-    read_quotas,
-    sort_pairs,
 )
-from kina_build.selection.labels import read_labels
+from kina_build.selection.labels import levels, read_labels
 from kina_build.selection.options import Shares
 from kina_build.selection.reading import read_selection
-from kina_build.selection.records import ConflictMode, Quota, Selection
+from kina_build.selection.records import Selection
 from kina_build.selection.sharing.draw import draw_sample
 from kina_build.selection.sharing.share import Budget, Drawn, share
 from kina_build.selection.verifier.verify import Expected, Verification, verify
 from kina_build.support.library import Pool, items_of
-from kina_build.support.matrix import SupportMatrix
-from kina_build.support.rows import load_support
-
-Ids = Path | str | Collection[str]
-"""A file of ids, or ids."""
-
-
-class HasDecision(Protocol):
-    """What review decided about an item, as the review side records it."""
-
-    @property
-    def item_id(self) -> str:
-        """Return whose it is."""
-
-    @property
-    def decision(self) -> str:
-        """Return accept, revise, reject or escalate."""
-
-
-Decisions = Path | str | Mapping[str, str] | Iterable[HasDecision] | None
-"""A file of decisions, item to decision, or records of a settlement."""
-
-
-class HasMatrix(Protocol):
-    """Support as `score_support` returns it."""
-
-    @property
-    def matrix(self) -> SupportMatrix:
-        """Return the scores."""
-
-
-Scores = Path | str | SupportMatrix | HasMatrix
-"""A support.npz, a folder of parts, or scores."""
-
-
-class HasCopies(Protocol):
-    """Duplicates as the room of dedup finds them."""
-
-    @property
-    def conflict_edges(self) -> Sequence[Pair]:
-        """List the pairs that must not be taken together."""
-
-    @property
-    def dropped(self) -> Sequence[Any]:
-        """List the copies that went."""
-
-    @property
-    def held(self) -> Sequence[Any]:
-        """List the items held over a disputed key."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Constraints:
-    """What may be taken, and how much of it."""
-
-    budget: Budget | Path | str | Sequence[Quota] | None = None
-    """Quotas of `share_budget`, which bring strata and domains; or a file; or rows."""
-    strata: Path | str | Mapping[str, str] | None = None
-    """Item to stratum, or a file or pool that says so."""
-    domains: Mapping[str, str] | None = None
-    """Item to domain."""
-    duplicates: Path | str | HasCopies | None = None
-    """Pairs in conflict, and copies to leave out."""
-    conflicts: Iterable[Pair] = ()
-    """More pairs in conflict."""
-    conflict_mode: ConflictMode = "clusters"
-    must: Ids = ()
-    exclude: Ids = ()
-    decisions: Decisions = None
-    """Only accepted items are then eligible."""
 
 
 def select(
@@ -161,7 +95,7 @@ def top_up(
         UsageError: no decisions.
     """
     document = _document(selection)
-    decided = _decisions(decisions)
+    decided = decisions_of(decisions)
     if decided is None:
         raise UsageError("a selection is topped up by decisions: give them")
     asked = Constraints(**{"conflict_mode": document.conflict_mode} | constraints)
@@ -229,8 +163,8 @@ def share_budget(
         UsageError: shares by coverage without support.
     """
     strata, domains = _labels(pool, "stratum", by), _labels(pool, "domain", domain_by)
-    inputs = None if support is None else Inputs(_matrix(support), strata=strata)
-    closed = _ids(exclude) | _copies(duplicates)[1] | _refused(strata, _decisions(decisions))
+    inputs = None if support is None else Inputs(matrix_of(support), strata=strata)
+    closed = ids_of(exclude) | copies_of(duplicates)[1] | _refused(strata, decisions_of(decisions))
     return share(strata, domains, total, shares=shares, inputs=inputs, exclude=closed, rules=rules)
 
 
@@ -258,7 +192,7 @@ def sample(
         Refusal: fewer eligible items than the total.
     """
     strata = _labels(pool, "stratum", by)
-    closed = _ids(exclude, "--exclude") | _refused(strata, _decisions(decisions))
+    closed = ids_of(exclude, "--exclude") | _refused(strata, decisions_of(decisions))
     return Drawn(draw_sample(strata, total, seed, closed))
 
 
@@ -269,69 +203,8 @@ def _refused(items: Iterable[str], decided: Mapping[str, str] | None) -> frozens
     return frozenset(item_id for item_id in items if decided.get(item_id) != "accept")
 
 
-def gather(support: Scores, asked: Constraints) -> Inputs:
-    """Put scores and constraints together as what a selection depends on."""
-    budget = asked.budget
-    if isinstance(budget, Budget):
-        quotas, strata, domains = budget.quotas, budget.strata, budget.domains
-        several = any(quota.domain for quota in quotas)
-        known: tuple[Any, Any] = (strata, domains if several else None)
-    else:
-        quotas = read_quotas(Path(budget)) if isinstance(budget, Path | str) else tuple(budget or ())
-        known = (None, None)
-    pairs, copies = _copies(asked.duplicates)
-    decided = _decisions(asked.decisions)
-    return Inputs(
-        matrix=_matrix(support),
-        strata=known[0] if asked.strata is None else _strata(asked.strata),
-        domains=known[1] if asked.domains is None else asked.domains,
-        quotas=tuple(sorted(quotas, key=lambda quota: (quota.domain, quota.stratum))),
-        conflicts=sort_pairs([*pairs, *asked.conflicts]),
-        conflict_mode=asked.conflict_mode,
-        must=_ids(asked.must, "--must"),
-        exclude=_ids(asked.exclude) | copies,
-        accepted=None
-        if decided is None
-        else frozenset(i for i, decision in decided.items() if decision == "accept"),
-    )
-
-
 def _document(selection: Selection | Path | str) -> Selection:
     return read_selection(Path(selection)) if isinstance(selection, Path | str) else selection
-
-
-def _matrix(support: Scores) -> SupportMatrix:
-    if isinstance(support, Path | str):
-        return load_support(Path(support))
-    return support if isinstance(support, SupportMatrix) else support.matrix
-
-
-def _strata(strata: Path | str | Mapping[str, str]) -> Mapping[str, str]:
-    if isinstance(strata, Path | str):
-        return read_labels(Path(strata), *levels("stratum", "subfield"))
-    return strata
-
-
-def _ids(given: Ids, option: str = "--exclude") -> frozenset[str]:
-    return read_ids(Path(given), option) if isinstance(given, Path | str) else frozenset(given)
-
-
-def _decisions(given: Decisions) -> Mapping[str, str] | None:
-    if given is None or isinstance(given, Mapping):
-        return given
-    if isinstance(given, Path | str):
-        return read_decisions(Path(given))
-    return {one.item_id: one.decision for one in given}
-
-
-def _copies(given: Path | str | HasCopies | None) -> tuple[Sequence[Pair], frozenset[str]]:
-    if given is None:
-        return (), frozenset()
-    if isinstance(given, Path | str):
-        gone = read_ids(Path(given))
-        return read_conflicts(Path(given), gone), gone
-    gone = frozenset(one.item_id for one in (*given.dropped, *given.held))
-    return tuple(spread_edges(given.conflict_edges, getattr(given, "groups", ()), gone)), gone
 
 
 def _labels(pool: Pool, column: str, field: str) -> Mapping[str, str]:

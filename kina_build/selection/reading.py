@@ -13,7 +13,8 @@ from pydantic import ValidationError
 from kina_build.errors import InputError
 from kina_build.rows.jsonl import canonical, describe, read_json
 from kina_build.selection.figures import share
-from kina_build.selection.records import STATEMENTS, Certificate, Selection
+from kina_build.selection.guarantees import STATEMENTS, Certificate
+from kina_build.selection.records import Selection
 from kina_build.support.matrix import SupportMatrix
 
 EARLIER = 2

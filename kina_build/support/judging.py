@@ -15,8 +15,8 @@ from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.support.anchors import Anchor, in_scope
 from kina_build.support.embedding import cosine_table
-from kina_build.support.judge.agreement import count_calls, refuse_unjudged, support_by_ratings
 from kina_build.support.judge.pairs import Ask, Batch, choose_pairs, estimate_calls, judge_pairs, plan_batches
+from kina_build.support.judge.rated import count_calls, refuse_unjudged, support_by_ratings
 from kina_build.support.judge.ratings import read_ratings, write_ratings
 from kina_build.support.setup import Outcome, Setup, load_embedder
 

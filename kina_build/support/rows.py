@@ -22,17 +22,12 @@ from kina_build.rows.source import head_of, open_file
 from kina_build.rows.tables import Row, need_rows
 from kina_build.support.matrix import (
     FINE_SCALE,
-    FINE_WEIGHT_SUM,
     SCALE,
-    SPREAD,
-    WEIGHT_SUM,
     SupportMatrix,
     build_matrix,
-    round_weights,
-    spread_step,
-    weight_unit,
 )
 from kina_build.support.storage import open_support
+from kina_build.support.weights import fit_sum, with_weights
 
 NOISE = 2.0**-51
 """Distance between a score as written and the number nearest to it, at most."""
@@ -154,7 +149,7 @@ def matrix_from_scores(scores: list[Score], weights: Mapping[str, float], name: 
         table[items[one.item_id], columns[one.anchor_id]] = one.score
     masses = np.array([weights[anchor_id] for anchor_id in columns], dtype=float)
     scale = _fit_scale(table)
-    matrix = build_matrix(list(items), list(columns), table, masses, scale=scale, weight_sum=_fit_sum(masses))
+    matrix = build_matrix(list(items), list(columns), table, masses, scale=scale, weight_sum=fit_sum(masses))
     return replace(matrix, slack=matrix.slack + _score_slack(table, matrix))
 
 
@@ -168,93 +163,9 @@ def _score_slack(scores: NDArray[np.floating], matrix: SupportMatrix) -> int:
     return math.ceil(sum((Fraction(level) * weight for level, weight in moved), Fraction(0)))
 
 
-def with_weights(matrix: SupportMatrix, weights: Mapping[str, float], name: str) -> SupportMatrix:
-    """Replace the weights of a matrix; anchors the matrix lacks join as columns of zeros.
-
-    Weights that the matrix was made from leave it as it is: one content, one rounding.
-
-    Raises:
-        InputError: an anchor of the matrix has no weight.
-    """
-    if any(anchor_id.startswith(SPREAD) and anchor_id not in weights for anchor_id in matrix.anchor_ids):
-        return _with_spread(matrix, weights, name)
-    lacking = [anchor_id for anchor_id in matrix.anchor_ids if anchor_id not in weights]
-    if lacking:
-        raise InputError(f"{name}: no weight for anchor {lacking[0]!r} ({len(lacking)} such anchors)")
-    anchor_ids = tuple(sorted(weights))
-    masses = np.array([weights[anchor_id] for anchor_id in anchor_ids], dtype=float)
-    if anchor_ids == matrix.anchor_ids and _made_from(matrix, masses):
-        return matrix
-    levels = matrix.levels
-    if len(anchor_ids) > len(matrix.anchor_ids):
-        if matrix.on_disk:
-            extra = next(anchor_id for anchor_id in anchor_ids if anchor_id not in matrix.anchor_ids)
-            raise InputError(
-                f"{name}: anchor {extra!r} is not in the support, whose scores stay on disk",
-                hint="leave the anchor out, or give --memory enough for all scores",
-            )
-        at = np.searchsorted(np.array(anchor_ids), np.array(matrix.anchor_ids))
-        levels = np.zeros((len(matrix.item_ids), len(anchor_ids)), dtype=matrix.levels.dtype)
-        levels[:, at] = matrix.levels
-    rounded = round_weights(masses, matrix.scale, _fit_sum(masses))
-    return replace(
-        matrix,
-        anchor_ids=anchor_ids,
-        levels=levels,
-        weights=rounded.steps,
-        weight_unit=rounded.unit,
-        weight_step=rounded.step,
-        slack=rounded.slack,
-        faded=tuple(a for a, tiny in zip(anchor_ids, rounded.tiny.tolist(), strict=True) if tiny),
-    )
-
-
-def _with_spread(matrix: SupportMatrix, weights: Mapping[str, float], name: str) -> SupportMatrix:
-    """Replace the experts' weights; the spread anchors keep their share of all weight."""
-    spread = np.array([a.startswith(SPREAD) and a not in weights for a in matrix.anchor_ids])
-    experts = tuple(a for a, own in zip(matrix.anchor_ids, (~spread).tolist(), strict=True) if own)
-    part = replace(matrix, anchor_ids=experts, weights=matrix.weights[~spread])
-    if experts == tuple(sorted(weights)):
-        masses = np.array([weights[anchor_id] for anchor_id in experts], dtype=float)
-        if _made_from(part, masses):
-            return matrix
-    if matrix.on_disk:
-        hint = "leave --anchors out, or give --memory enough for all scores"
-        raise InputError(f"{name}: other weights than the support's, whose scores stay on disk", hint=hint)
-    part = with_weights(replace(part, levels=matrix.levels[:, ~spread]), weights, name)
-    share = int(matrix.weights[spread].sum()) / int(matrix.weights.sum())
-    step = spread_step(int(part.weights.sum()), share, int(spread.sum()))
-    names = [*part.anchor_ids, *(a for a in matrix.anchor_ids if a not in experts)]
-    order = sorted(range(len(names)), key=names.__getitem__)
-    levels = np.concatenate([part.levels, matrix.levels[:, spread]], axis=1)
-    return replace(
-        part,
-        anchor_ids=tuple(names[at] for at in order),
-        levels=np.ascontiguousarray(levels[:, order]),
-        weights=np.append(part.weights, np.full(int(spread.sum()), step, dtype=np.int64))[order],
-    )
-
-
-def _made_from(matrix: SupportMatrix, masses: NDArray[np.floating]) -> bool:
-    """Tell whether a matrix holds just these weights, as they are or with their sum made 1."""
-    weight_unit(masses)  # says what is wrong with them
-    unit = matrix.weight_unit / matrix.weight_step
-    found = (masses * unit, masses / masses.sum() * unit)
-    least = (masses > 0).astype(float)
-    return any(np.array_equal(np.maximum(np.rint(steps), least), matrix.weights) for steps in found)
-
-
 def _fit_scale(scores: NDArray[np.floating]) -> int:
     exact = np.allclose(scores * SCALE, np.rint(scores * SCALE), rtol=0, atol=1e-9)
     return SCALE if exact else FINE_SCALE
-
-
-def _fit_sum(masses: NDArray[np.floating]) -> int:
-    try:
-        steps = masses * weight_unit(masses)
-    except InputError:  # build_matrix says what is wrong with them
-        return WEIGHT_SUM
-    return WEIGHT_SUM if np.allclose(steps, np.rint(steps), rtol=0, atol=1e-6) else FINE_WEIGHT_SUM
 
 
 def _score(row: Row) -> Score:

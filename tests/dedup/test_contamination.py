@@ -11,15 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import Result
 
-from kina_build.dedup.contamination.corpora import (
-    name_corpora,
-    of_items,
-    open_corpus,
-    read_questions,
-    read_texts,
-)
-from kina_build.dedup.contamination.find import Contamination, find_in_corpora
+from kina_build.dedup.contamination.corpora import of_items, open_corpus, read_questions, read_texts
+from kina_build.dedup.contamination.find import find_in_corpora
 from kina_build.dedup.contamination.letters import letter_places, letters, window_hashes
+from kina_build.dedup.contamination.records import Contamination
+from kina_build.dedup.contamination.run import name_corpora
 from kina_build.errors import InputError, RowErrors, UsageError
 from kina_build.items.model import Item
 from kina_build.items.pool import write_pool

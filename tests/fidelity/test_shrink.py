@@ -22,9 +22,9 @@ from kina_build.fidelity.estimators import (
     tau,
 )
 from kina_build.fidelity.forms import DRAWS
-from kina_build.fidelity.judging import families, foretell, singly, try_method
+from kina_build.fidelity.judging import choose, families, foretell, singly, try_method
 from kina_build.fidelity.responses import Responses
-from kina_build.fidelity.shrink import choose, shrink
+from kina_build.fidelity.shrink import shrink
 from kina_build.scoring.estimator import estimate, read_estimator
 
 QUICK = FidelityRules(seeds=3, draws=20)

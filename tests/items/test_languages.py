@@ -11,15 +11,8 @@ import pytest
 from kina_build.errors import UsageError
 from kina_build.items import Item, Layout, check
 from kina_build.items.importing.files import read_all, read_items
-from kina_build.items.languages import (
-    ASKS_NEGATIVELY,
-    DENIES,
-    check_parallel,
-    compare_versions,
-    language_of,
-    read_numbers,
-    unmatched,
-)
+from kina_build.items.languages import ASKS_NEGATIVELY, DENIES, check_parallel, compare_versions, language_of
+from kina_build.items.numerals import read_numbers, unmatched
 
 Make = Callable[..., Item]
 

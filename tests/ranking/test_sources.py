@@ -9,7 +9,8 @@ import pytest
 
 from kina_build.errors import InputError, RowErrors
 from kina_build.ranking.files.itemfiles import key_of, read_clusters, read_item_ids, read_items
-from kina_build.ranking.files.sources import letters_of, read_letters, read_scores
+from kina_build.ranking.files.letters import letters_of, read_letters
+from kina_build.ranking.files.sources import read_scores
 
 ROW = {"item_id": "q", "model": "a", "score": 1}
 OTHER = ROW | {"model": "b", "discipline": "y"}

@@ -24,9 +24,10 @@ from kina_build.config import SelectionRules
 from kina_build.errors import KinaError
 from kina_build.selection.domains import select
 from kina_build.selection.figures import figures_of
+from kina_build.selection.guarantees import STATEMENTS
 from kina_build.selection.inputs import Inputs, sort_pairs
 from kina_build.selection.reading import read_selection, restate, seal
-from kina_build.selection.records import STATEMENTS, Quota, Selection
+from kina_build.selection.records import Quota, Selection
 from kina_build.selection.verifier.verify import verify
 from kina_build.support.rows import Score, matrix_from_scores
 

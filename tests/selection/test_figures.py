@@ -13,7 +13,8 @@ from kina_build.selection.domains import select
 from kina_build.selection.figures import figure, figures_of, percent, share
 from kina_build.selection.inputs import Inputs
 from kina_build.support.matrix import LARGEST_SUM, build_matrix, round_weights
-from kina_build.support.rows import Score, matrix_from_scores, with_weights
+from kina_build.support.rows import Score, matrix_from_scores
+from kina_build.support.weights import with_weights
 
 steps = st.integers(1, LARGEST_SUM)
 

@@ -10,13 +10,8 @@ import numpy as np
 import pytest
 
 from kina_build.errors import InputError, RowErrors, UsageError
-from kina_build.selection.inputs import (
-    Inputs,
-    check_names,
-    read_conflicts,
-    read_ids,
-    read_quotas,
-)
+from kina_build.selection.domains import check_names
+from kina_build.selection.inputs import Inputs, read_conflicts, read_ids, read_quotas
 from kina_build.selection.labels import read_labels
 from kina_build.selection.records import Quota
 from kina_build.support.matrix import build_matrix

@@ -22,8 +22,8 @@ from kina_build.selection.reading import seal
 from kina_build.selection.records import Quota, Selection
 from kina_build.selection.verifier.verify import Expected, verify
 from kina_build.support.matrix import SPREAD
-from kina_build.support.rows import with_weights
 from kina_build.support.spread import add_spread
+from kina_build.support.weights import with_weights
 from tests.selection.worlds import matrix_of
 
 Kina = Callable[..., Result]

@@ -21,7 +21,7 @@ from kina_build.selection.domains import select
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.posing import split
 from kina_build.selection.solver.greedy import pick_greedily
-from kina_build.selection.solver.problem import Room
+from kina_build.selection.solver.growing import Room
 from kina_build.selection.solver.shards import Shards
 from kina_build.selection.verifier.verify import verify
 from kina_build.support import levels as level_files

@@ -21,7 +21,7 @@ from kina_build.selection.domains import select
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.reading import read_selection, seal
 from kina_build.selection.records import Quota, Selection
-from kina_build.selection.verifier.evidence import Domain
+from kina_build.selection.verifier.domain import Domain
 from kina_build.selection.verifier.recompute import clique_faults, set_faults, worst_case
 from kina_build.selection.verifier.recount import _uppers
 from kina_build.selection.verifier.verify import Expected, verify

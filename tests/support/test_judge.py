@@ -12,7 +12,6 @@ import pytest
 from kina_build.chat import ChatReply, ChatRequest, Meter, ReplyLog, complete
 from kina_build.config import ChatRules, SupportRules
 from kina_build.errors import Refusal
-from kina_build.support.judge.agreement import count_calls, refuse_unjudged, support_by_ratings
 from kina_build.support.judge.pairs import (
     Batch,
     choose_pairs,
@@ -22,6 +21,7 @@ from kina_build.support.judge.pairs import (
     request_of,
     split_batch,
 )
+from kina_build.support.judge.rated import count_calls, refuse_unjudged, support_by_ratings
 from tests.conftest import fault_cases
 from tests.servers import (
     CUT,

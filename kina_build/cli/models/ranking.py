@@ -40,7 +40,7 @@ def compare(run: Run, options: CompareOptions) -> None:
     (with and without tools, two prompts): kina compare plain.jsonl tools.jsonl
     """
     from kina_build.options import parameters
-    from kina_build.ranking.compare import compare_files
+    from kina_build.ranking.files.compared import compare_files
 
     rules = run.settings.ranking
     given = [options.scores, *options.files, *options.responses, options.only, options.clusters]

@@ -11,7 +11,8 @@ import typer
 
 from kina_build.cli.command import Run, command
 from kina_build.cli.models import scoring_views as views
-from kina_build.scoring.options import ExtractOptions, LinkOptions, ResultsOptions, RunOptions, ScoreOptions
+from kina_build.scoring.options import ExtractOptions, LinkOptions, ResultsOptions, ScoreOptions
+from kina_build.scoring.runs.options import RunOptions
 
 if TYPE_CHECKING:
     from kina_build.ranking import Leaderboard

@@ -39,7 +39,7 @@ def difficulty(run: Run, options: DifficultyOptions) -> None:
     there are too few models for what it prints. `kina select --balance difficulty:5` takes the file.
     """
     from kina_build.fidelity.difficulty import measure_difficulty
-    from kina_build.fidelity.shrink import read_responses_of
+    from kina_build.fidelity.responses import read_responses_of
 
     rules = run.section(options, "fidelity")
     stage = run.start("difficulty", options, params={"rules": rules.model_dump()}, show=_show_difficulty)

@@ -17,8 +17,9 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from kina_build.dedup.contamination.stream import Tally, Text, list_files, read_stream
-from kina_build.errors import InputError, RowErrors, RowFault, UsageError
+from kina_build.dedup.contamination.packed import Tally
+from kina_build.dedup.contamination.stream import Text, list_files, read_stream
+from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.items.importing.assemble import Draft, draft_items
 from kina_build.items.importing.binaryrows import find_data_files
 from kina_build.items.importing.columns import find_columns
@@ -167,20 +168,6 @@ def of_items(items: Iterable[Item]) -> Corpus:
             yield Text(item.item_id, 0, "\n".join(parts))
 
     return Corpus(kept, texts, 0)
-
-
-def name_corpora(paths: Sequence[Path]) -> dict[str, Path]:
-    """Name each corpus by its file or folder.
-
-    Raises:
-        UsageError: two of one name.
-    """
-    named = {path.resolve().name if path != STREAM else path.name: path for path in paths}
-    if len(named) < len(paths):
-        raise UsageError(
-            "two corpora have the same file name", hint="rename one: hits name their corpus by it"
-        )
-    return named
 
 
 def _read_file(path: Path, told: Mapping[str, str]) -> Texts:

@@ -11,9 +11,9 @@ from kina_build.config import DedupRules
 from kina_build.dedup.canonical import dense, plain, tokens, unlabelled
 from kina_build.dedup.changes import MEANING, Change, classify_change
 from kina_build.dedup.contamination.letters import letters
+from kina_build.dedup.contamination.records import Finding, Hit
 from kina_build.dedup.contamination.traces import Trace
 from kina_build.dedup.lexical import Reading, read_item
-from kina_build.dedup.records import Finding, Hit
 from kina_build.dedup.verdict import CHANGES
 from kina_build.items.model import Item
 from kina_build.items.text import fold_stem, squeeze

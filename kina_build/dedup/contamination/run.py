@@ -7,18 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kina_build.config import DedupRules, EncodeEngine, EngineRules
-from kina_build.dedup.contamination.corpora import name_corpora, of_items, open_corpus, read_questions
+from kina_build.dedup.contamination.corpora import of_items, open_corpus, read_questions
 from kina_build.dedup.contamination.find import find_in_corpora
+from kina_build.dedup.contamination.records import Contamination
 from kina_build.dedup.options import ContaminationOptions
-from kina_build.dedup.records import Contamination
 from kina_build.dedup.run import Items, cache_of, encoder_of
 from kina_build.dedup.search.place import spare_bytes
 from kina_build.encode import loading
 from kina_build.encode.encoders import Encoder, packages_of, working_bytes
 from kina_build.encode.kept import Reuse
+from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.items.questions import read_map
 from kina_build.progress import NOBODY, Progress, Teller, silent
+from kina_build.rows.source import STREAM
 
 BYTES_A_SECOND = 20e6
 """Text looked through in a second of one core (measured: 28 MB of source code)."""
@@ -134,3 +136,17 @@ def _unread(result: Contamination, *, near: bool) -> list[str]:
         f"{name}: no questions, or too many for memory; looked through letter by letter only{near_too}"
         for name in result.as_text
     ]
+
+
+def name_corpora(paths: Sequence[Path]) -> dict[str, Path]:
+    """Name each corpus by its file or folder.
+
+    Raises:
+        UsageError: two of one name.
+    """
+    named = {path.resolve().name if path != STREAM else path.name: path for path in paths}
+    if len(named) < len(paths):
+        raise UsageError(
+            "two corpora have the same file name", hint="rename one: hits name their corpus by it"
+        )
+    return named

@@ -6,23 +6,18 @@ columns they stand. What cannot be read as its name promises is looked through a
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import html
 import io
 import json
-import lzma
 import re
-import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from importlib import import_module
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from kina_build.dedup.contamination.packed import PACKED_SUFFIXES, Tally, unpacked
 from kina_build.errors import InputError
-from kina_build.rows.source import HEAD_BYTES, STREAM, head_of, open_file, opened
+from kina_build.rows.source import HEAD_BYTES, STREAM, head_of, open_file
 
 BLOCK_CHARS = 1 << 18
 """Characters of running text looked through at once."""
@@ -34,8 +29,6 @@ JSON_BYTES = 1 << 26
 """Size up to which one JSON document is read whole; a larger one is looked through as it stands."""
 
 ROWS_AT_ONCE = 256
-PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zst", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
-PACKED_SUFFIXES = {".gz", ".zst", ".bz2", ".xz"}
 FORMS = {
     ".jsonl": ".jsonl", ".ndjson": ".jsonl", ".json": ".json", ".txt": ".txt", ".csv": ".txt", ".tsv": ".txt",
     ".html": ".html", ".htm": ".html", ".xhtml": ".html", ".xml": ".html", ".md": ".html",
@@ -74,24 +67,6 @@ class Text:
         return f"{'line' if self.running else 'row'} {number}"
 
 
-@dataclass
-class Tally:
-    """What was read of a corpus."""
-
-    texts: int = 0
-    """Rows, and files of running text."""
-    unread: int = 0
-    """Rows without text, and files that hold none."""
-    size: int = 0
-    """Bytes read."""
-    on_bytes: Callable[[int], None] = field(default=lambda _: None)
-
-    def add(self, count: int) -> None:
-        """Count bytes that were read."""
-        self.size += count
-        self.on_bytes(self.size)
-
-
 def list_files(path: Path) -> list[Path]:
     """List the files of a corpus in order of their names; hidden ones are left out."""
     if path == STREAM or not path.is_dir():
@@ -120,7 +95,7 @@ def read_stream(path: Path, tally: Tally, name: str = "") -> Iterator[Text]:
     if head.startswith(b"PAR1"):
         yield from _parquet(file, name, tally)
         return
-    with _unpacked(file, head, tally) as stream:
+    with unpacked(file, head, tally) as stream:
         start = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
         wide = start.startswith((b"\xff\xfe", b"\xfe\xff"))
         if b"\x00" in start and not wide:
@@ -264,46 +239,3 @@ class _Rejoined:
 
     def read(self, count: int, /) -> str:
         return self._start.read(count) or self._rest.read(count)
-
-
-class _Counted(io.RawIOBase):
-    """Bytes of a file, counted while they are read."""
-
-    def __init__(self, file: IO[bytes], tally: Tally) -> None:
-        self._file, self._tally = file, tally
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, target: Any) -> int:
-        count = self._file.readinto(target)  # type: ignore[attr-defined]
-        self._tally.add(count)
-        return int(count)
-
-
-@contextmanager
-def _unpacked(path: Path, head: bytes, tally: Tally) -> Iterator[io.BufferedReader]:
-    """Open a file, unpacked where it is packed; damage is one line that names it."""
-    with opened(path) as file:
-        counted = io.BufferedReader(_Counted(file, tally), 1 << 18)
-        kind = next((kind for mark, kind in PACKED.items() if head.startswith(mark)), "")
-        try:
-            raw: Any = _unpack(path, kind, counted) if kind else _Counted(file, tally)
-            yield io.BufferedReader(raw, 1 << 18)
-        except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
-            raise InputError(f"{path}: cannot be read to its end ({error})") from None
-
-
-def _unpack(path: Path, kind: str, file: IO[bytes]) -> Any:
-    if kind == "gzip":
-        return gzip.GzipFile(fileobj=file)
-    if kind != "zst":
-        return (bz2.BZ2File if kind == "bz2" else lzma.LZMAFile)(file)
-    try:
-        zstandard = import_module("zstandard")
-    except ImportError:
-        raise InputError(
-            f"{path}: a zstd file needs the package zstandard",
-            hint="pip install zstandard, or unpack it first: zstd -d",
-        ) from None
-    return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)

@@ -31,9 +31,8 @@ from kina_build.items.findings import Findings, check_rejects, place
 from kina_build.items.languages import check_parallel
 from kina_build.items.model import Item
 from kina_build.items.options import Profile
-from kina_build.items.pool import Pool
+from kina_build.items.pool import BATCH, Pool, map_batches
 from kina_build.items.text import fold_option, fold_stem
-from kina_build.items.workers import BATCH, map_batches
 from kina_build.progress import Progress, collector_paused, silent
 
 

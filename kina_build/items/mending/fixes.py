@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kina_build.config import ItemRules
-from kina_build.errors import Refusal, UsageError
+from kina_build.errors import InputError, Refusal, UsageError
 from kina_build.items.checking.leftovers import ABOUT_MARKUP, ENTITY, MOJIBAKE, is_entity, texts_of
 from kina_build.items.checking.lint import check_item
 from kina_build.items.importing.rawfile import RowRefused
@@ -26,7 +26,6 @@ from kina_build.items.mending.patch import (
     field_of,
     make_patch,
     read_patches,
-    read_setting,
 )
 from kina_build.items.model import Item
 from kina_build.items.options import FixOptions
@@ -212,7 +211,7 @@ def _by_hand(items: Sequence[Item], options: FixOptions) -> Patch:
     item = next((one for one in items if one.item_id == options.item), None)
     if item is None:
         raise UsageError(f"no item {options.item!r} in {options.pool}")
-    changes = [(*read_setting(one), options.why) for one in options.set_]
+    changes = [(*_read_setting(one), options.why) for one in options.set_]
     if all(field_of_or_refuse(item, field) == new for field, new, _ in changes):
         raise UsageError(f"item {item.item_id!r} says so already: nothing would change")
     try:
@@ -237,3 +236,15 @@ def field_of_or_refuse(item: Item, field: str) -> str | None:
 
 def _has_rows(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0
+
+
+def _read_setting(text: str) -> tuple[str, str | None]:
+    """Read FIELD=TEXT, as the command line gives a change.
+
+    Raises:
+        InputError: no "=".
+    """
+    field, equals, new = text.partition("=")
+    if not equals or not field.strip():
+        raise InputError(f"{text}: not of the form FIELD=TEXT")
+    return field.strip(), new or None

@@ -16,7 +16,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kina_build.errors import InputError
 from kina_build.items.checking.explaining import check_explaining, explains
 from kina_build.items.importing.rawfile import Reject, RowRefused
 from kina_build.items.model import Item
@@ -249,15 +248,3 @@ def _option_of(item: Item, field: str) -> tuple[Any, str]:
     if head != "options" or option is None or part not in OF_OPTION:
         raise RowRefused("patch_unknown_field", f"a patch cannot change {field!r}")
     return option, part
-
-
-def read_setting(text: str) -> tuple[str, str | None]:
-    """Read FIELD=TEXT, as the command line gives a change.
-
-    Raises:
-        InputError: no "=".
-    """
-    field, equals, new = text.partition("=")
-    if not equals or not field.strip():
-        raise InputError(f"{text}: not of the form FIELD=TEXT")
-    return field.strip(), new or None

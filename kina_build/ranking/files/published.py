@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from kina_build.config import RankingRules
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.ranking.disciplines import Discipline, DisciplineRow, spread_of
-from kina_build.ranking.intervals import Floats, two_sided_z, wilson
+from kina_build.ranking.intervals import Floats, bonferroni_z, two_sided_z, wilson
 from kina_build.ranking.leaderboard import Leaderboard, Pair, Standing, figure, p_figure
 from kina_build.ranking.pairs import detectable_difference, holm, median_possible, possible, span, unpaired_z
 from kina_build.ranking.ranks import find_tiers, interval_ranks, order_models
@@ -121,9 +121,9 @@ def rank_published(published: Published, items: int, rules: RankingRules = Ranki
         rules: level, least discipline, power.
     """
     order = order_models(published.overall, published.models)
-    z = _bonferroni(rules.level, len(order) * (len(order) - 1) // 2)
+    z = bonferroni_z(rules.level, len(order) * (len(order) - 1) // 2)
     bounds = wilson(published.overall, items, rules.level)
-    row_z = _bonferroni(rules.level, len(order) - 1)
+    row_z = bonferroni_z(rules.level, len(order) - 1)
     pairs = _pairs(published, order, items, rules, z)
     counts = infer_item_counts(published, items)
     return Leaderboard(
@@ -247,11 +247,6 @@ def _disciplines(
         top = spread_of(name, accuracy[:TOP])
         found.append(Discipline(discipline=name, n=n, ranks_withheld=withheld, top=top, rows=rows))
     return found
-
-
-def _bonferroni(level: float, comparisons: int) -> float:
-    """Return the z that bounds so many comparisons at once."""
-    return two_sided_z(1 - (1 - level) / max(comparisons, 1))
 
 
 def _percent(value: object, column: str) -> float:

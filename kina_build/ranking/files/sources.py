@@ -1,4 +1,4 @@
-"""Score files in: our scores.jsonl, a plain matrix, or letters with their items."""
+"""Score files in: our scores.jsonl or a plain matrix."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 
-from kina_build.errors import InputError, Refusal, RowErrors, RowFault
-from kina_build.ranking.files.itemfiles import ItemKey
+from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.ranking.itemanalysis import NO_LETTER
-from kina_build.rows.jsonl import read_records
 from kina_build.rows.tables import Row, read_table
 from kina_build.scoring.lettering import STATED
 
@@ -42,15 +40,6 @@ class ScoreTable:
     """Item to the digest of its passage, where the rows tell."""
     lengths: Mapping[tuple[str, str], float] = field(default_factory=dict)
     """(model, item) to the mean length of its replies, where the rows hold them."""
-
-
-class LetterRow(BaseModel):
-    """One model's letters, one character an item."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    model: str = Field(min_length=1)
-    answers: str = Field(min_length=1)
 
 
 def read_scores(path: Path) -> ScoreTable:
@@ -89,61 +78,6 @@ def table_of(rows: Iterable[BaseModel], name: str = "scores") -> ScoreTable:
     if not listed:
         raise InputError(f"{name}: no rows")
     return _read_long(listed, name)
-
-
-def read_letters(path: Path, items: Sequence[ItemKey]) -> ScoreTable:
-    """Read rows of model, answers: a string of one letter an item, in the order of `items`.
-
-    Anything but an item's own key scores 0, "-" (no letter) and letters it does not have too.
-
-    Raises:
-        RowErrors: a string of another length than the items, or a repeated model.
-    """
-    rows = read_records(path, LetterRow)
-    faults = [
-        RowFault(str(path), line, f"answers: {len(row.answers)} letters for {len(items)} items")
-        for line, row in enumerate(rows, start=1)
-        if len(row.answers) != len(items)
-    ]
-    if faults:
-        raise RowErrors(faults, hint="--letters-of must be the file the answers were given to, in its order")
-    if len({row.model for row in rows}) != len(rows):
-        raise InputError(f"{path}: a model stands on more than one row")
-    right = np.array([key.letter for key in items])
-    return ScoreTable(
-        models=tuple(row.model for row in rows),
-        item_ids=tuple(key.item_id for key in items),
-        scores=np.stack([np.array(list(row.answers)) == right for row in rows]).astype(float),
-        disciplines=tuple(key.discipline for key in items),
-        letters={row.model: tuple(row.answers) for row in rows},
-        stated=True,
-    )
-
-
-def check_letters(table: ScoreTable, keys: Sequence[ItemKey]) -> None:
-    """Refuse letters that were scored in another order of options than the items have.
-
-    Raises:
-        Refusal: an item whose right option bore another letter when it was scored.
-    """
-    if table.letters is None:
-        return
-    moved = [key.item_id for key in keys if table.keys.get(key.item_id, key.letter) != key.letter]
-    if moved:
-        raise Refusal(
-            f"{len(moved)} items bore another right letter when they were scored, first {moved[0]!r}: the "
-            "letters in the scores follow another order of options than these items",
-            hint="give the --release or --items that `kina score` was given, or neither",
-        )
-
-
-def letters_of(table: ScoreTable, item_ids: Sequence[str]) -> dict[str, Sequence[str]] | None:
-    """Put every model's letters into the order of a board's items."""
-    if table.letters is None:
-        return None
-    place = {item_id: index for index, item_id in enumerate(table.item_ids)}
-    chosen = [place[item_id] for item_id in item_ids]
-    return {model: [row[c] for c in chosen] for model, row in table.letters.items()}
 
 
 def _read_long(rows: Sequence[Row], name: str) -> ScoreTable:

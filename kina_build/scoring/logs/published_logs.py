@@ -1,8 +1,7 @@
-"""Result files of HELM, Every Eval Ever, MMLU-Pro's public runs, and score matrices."""
+"""Result files of HELM and of Every Eval Ever."""
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,13 +12,10 @@ from kina_build.scoring.logs.harness_logs import Wanted
 from kina_build.scoring.logs.trials import Log, Trial, count, hashes, number, number_epochs, part, text
 from kina_build.scoring.replies import labels
 
-HELM, EEE, MMLU_PRO, MATRIX = "helm", "every-eval-ever", "mmlu-pro", "matrix"
+HELM, EEE = "helm", "every-eval-ever"
 
 HELM_METRICS = ("exact_match", "quasi_exact_match", "prefix_exact_match", "quasi_prefix_exact_match")
 """Metrics taken where none is named, the first that is there."""
-
-FIXED = ("item_id", "discipline")
-"""Columns of a matrix that are no model."""
 
 
 def is_instance_stats(document: Any) -> bool:
@@ -194,90 +190,3 @@ def _eee_stated(aggregates: Sequence[Mapping[str, Any]], run: str, task: str) ->
         if part(one, "evaluation_name") == task
     ]
     return number(found[0]) if len(found) == 1 else None
-
-
-def is_mmlu_pro(rows: Sequence[Row]) -> bool:
-    """Tell whether rows are those of MMLU-Pro's public runs."""
-    return (
-        bool(rows)
-        and {"question_id", "options", "answer"} <= set(rows[0].values)
-        and any(name in rows[0].values for name in ("pred", "model_outputs", "generated_text"))
-    )
-
-
-def read_mmlu_pro(rows: Sequence[Row], name: str, wanted: Wanted) -> Log:
-    """Turn rows of MMLU-Pro's public runs into trials; an item without `pred` was read as no letter.
-
-    The published accuracies count a random letter where no letter was read; these do not.
-    """
-    stem = name.rpartition("/")[2].partition(".")[0].removeprefix("model_outputs_")
-    model = wanted.model or stem.removesuffix("_5shots") or "model"
-    trials = [_mmlu_pro_row(row.values, model) for row in rows]
-    unread = sum(trial.letter is None for trial in trials)
-    notes = [f"{name}: {unread} replies without a letter count as wrong"] if unread else []
-    return Log(MMLU_PRO, model, "mmlu_pro", "pred", number_epochs(trials), None, notes)
-
-
-def _mmlu_pro_row(values: Mapping[str, Any], model: str) -> Trial:
-    options = values["options"]
-    allowed = labels(len(options)) if isinstance(options, list) and options else ()
-    letter, answer = text(values.get("pred")), text(values["answer"])
-    return Trial(
-        item_id=str(values["question_id"]),
-        model=model,
-        score=float(letter is not None and letter == answer),
-        letter=letter if letter in allowed else None,
-        answer=answer if answer in allowed else None,
-        discipline=str(values.get("category") or ""),
-        response=text(values.get("model_outputs")) or text(values.get("generated_text")),
-        option_hashes=hashes(options),
-        tool=MMLU_PRO,
-        task="mmlu_pro",
-    )
-
-
-def is_matrix(rows: Sequence[Row]) -> bool:
-    """Tell whether rows are a matrix: item_id, perhaps discipline, and a column a model."""
-    columns = set().union(*(row.values for row in rows[:100]))
-    return (
-        "item_id" in columns and bool(columns - set(FIXED)) and not columns & {"score", "response", "model"}
-    )
-
-
-def read_matrix(rows: Sequence[Row], name: str) -> list[Log]:
-    """Turn a matrix of scores into trials, a log a model; a blank cell is no score.
-
-    Raises:
-        RowErrors: a cell that is not a number in [0, 1], a row without an id.
-    """
-    models = [one for one in dict.fromkeys(key for row in rows for key in row.values) if one not in FIXED]
-    found: dict[str, list[Trial]] = {model: [] for model in models}
-    faults: list[RowFault] = []
-    for row in rows:
-        try:
-            for trial in _cells(row.values, models):
-                found[trial.model].append(trial)
-        except ValueError as error:
-            faults.append(row.fault(str(error)))
-    if faults:
-        raise RowErrors(faults, hint="scores are shares in [0, 1]: divide percents by 100")
-    task = name.rpartition("/")[2].partition(".")[0]
-    return [Log(MATRIX, model, task, "score", number_epochs(trials)) for model, trials in found.items()]
-
-
-def _cells(values: Mapping[str, Any], models: Sequence[str]) -> Iterator[Trial]:
-    item_id = values.get("item_id")
-    if not item_id:
-        raise ValueError("item_id: required")
-    discipline = str(values.get("discipline") or "")
-    for model in models:
-        cell = values.get(model)
-        try:
-            score = None if cell in (None, "") else float(str(cell))
-        except ValueError:
-            score = math.nan
-        if score is not None and not 0 <= score <= 1:
-            raise ValueError(f"{model}: {cell!r} is not a number in [0, 1]")
-        yield Trial(
-            item_id=str(item_id), model=model, score=score, discipline=discipline, tool=MATRIX, task=""
-        )

@@ -15,7 +15,7 @@ from kina_build.rows.tables import PARQUET, Row, read_table
 from kina_build.scoring.logs import harness_logs as harness
 from kina_build.scoring.logs import inspect_logs as inspect
 from kina_build.scoring.logs import published_logs as published
-from kina_build.scoring.logs import runner_logs as runner
+from kina_build.scoring.logs import table_logs as tables
 from kina_build.scoring.logs.harness_logs import Wanted
 from kina_build.scoring.logs.trials import Log
 
@@ -135,9 +135,9 @@ def _take_table(path: Path, found: _Found) -> bool:
         harness.is_samples(rows)
         or harness.is_details(rows)
         or published.is_eee_rows(rows)
-        or published.is_mmlu_pro(rows)
-        or runner.is_runner(rows)
-        or (bool(rows) and published.is_matrix(rows))
+        or tables.is_mmlu_pro(rows)
+        or tables.is_runner(rows)
+        or (bool(rows) and tables.is_matrix(rows))
     )
     if known:
         found.tables.append((path, rows))
@@ -152,11 +152,11 @@ def _read_rows(path: Path, rows: list[Row], found: _Found, wanted: Wanted) -> It
         return [harness.read_details(rows, name, _beside(path, found.lighteval), wanted)]
     if published.is_eee_rows(rows):
         return published.read_eee(rows, found.eee)
-    if published.is_mmlu_pro(rows):
-        return [published.read_mmlu_pro(rows, name, wanted)]
-    if runner.is_runner(rows):
-        return runner.read_runner(path, wanted.model)
-    return published.read_matrix(rows, name)
+    if tables.is_mmlu_pro(rows):
+        return [tables.read_mmlu_pro(rows, name, wanted)]
+    if tables.is_runner(rows):
+        return tables.read_runner(path, wanted.model)
+    return tables.read_matrix(rows, name)
 
 
 def _beside(path: Path, results: Sequence[tuple[Path, Mapping[str, Any]]]) -> Mapping[str, Any] | None:

@@ -15,7 +15,6 @@ from kina_build.config import ScoringRules
 from kina_build.errors import UsageError
 from kina_build.rows.jsonl import read_records, read_text
 from kina_build.scoring.lists import read_seeds
-from kina_build.scoring.options import RunOptions
 from kina_build.scoring.prompts import (
     CLOZE_PROMPT_VERSION,
     LIST_PROMPT_VERSION,
@@ -34,6 +33,7 @@ from kina_build.scoring.runs.likeliest import (
     label_params,
     plan_continuations,
 )
+from kina_build.scoring.runs.options import RunOptions
 from kina_build.scoring.runs.targets import Target
 from kina_build.scoring.runs.wording import Wording, choose_examples, read_template
 from kina_build.scoring.triples.completion import Pair, collect_pairs, plan_pair_calls, read_prompts

@@ -15,8 +15,8 @@ from kina_build.chat import Endpoint, ReplyLog
 from kina_build.config import ChatRules
 from kina_build.errors import InputError
 from kina_build.rows.tables import read_typed
-from kina_build.scoring.options import RunOptions
 from kina_build.scoring.runs.calls import Call
+from kina_build.scoring.runs.options import RunOptions
 
 if TYPE_CHECKING:
     from kina_build.scoring.runs.planning import Inquiry

@@ -13,9 +13,9 @@ from kina_build.progress import NOBODY, Teller
 from kina_build.rows.jsonl import write_document, write_records
 from kina_build.rows.tables import write_csv
 from kina_build.selection.domains import gains_by_domain
-from kina_build.selection.files import Files, levels
+from kina_build.selection.files import Files
 from kina_build.selection.inputs import Inputs, read_decisions, read_ids
-from kina_build.selection.labels import read_labels
+from kina_build.selection.labels import levels, read_labels
 from kina_build.selection.options import BudgetOptions, SampleOptions, Shares
 from kina_build.selection.records import Quota
 from kina_build.selection.sharing.draw import (

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kina_build.config import SelectionRules
-from kina_build.selection.records import EXACT_NEIGHBOURS, STATEMENTS, Guarantee, Method, Proof
+from kina_build.selection.guarantees import EXACT_NEIGHBOURS, STATEMENTS, Guarantee, Proof
+from kina_build.selection.records import Method
 from kina_build.selection.solver.bounds import UpperBound, bound_online, tighten
 from kina_build.selection.solver.conflicts import Conflicts
 from kina_build.selection.solver.cuts import prove

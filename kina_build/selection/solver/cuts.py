@@ -13,7 +13,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from kina_build.selection.records import Cut, Proof
+from kina_build.selection.guarantees import Cut, Proof
 from kina_build.selection.solver.conflicts import Indices
 from kina_build.selection.solver.problem import Problem
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from kina_build.config import SelectionRules
 from kina_build.selection.solver.conflicts import Indices
+from kina_build.selection.solver.growing import Room
 from kina_build.selection.solver.kernels import (
     best_of_blocks,
     compiled,
@@ -32,7 +33,7 @@ from kina_build.selection.solver.kernels import (
     sum_gains,
     tops_of_blocks,
 )
-from kina_build.selection.solver.problem import Problem, Room
+from kina_build.selection.solver.problem import Problem
 from kina_build.support.matrix import SupportMatrix
 
 Floats = NDArray[np.float64]

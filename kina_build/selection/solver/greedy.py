@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from kina_build.config import SelectionRules
 from kina_build.selection.solver.conflicts import Indices
 from kina_build.selection.solver.gains import StandingGains, start_gains
+from kina_build.selection.solver.growing import Cover, Room
 from kina_build.selection.solver.kernels import CHUNK_SCORES, sum_gains
-from kina_build.selection.solver.problem import Cover, Problem, Room, contenders
+from kina_build.selection.solver.problem import Problem, contenders
 
 Floats = NDArray[np.float64]
 

@@ -18,7 +18,8 @@ from kina_build.selection.solver.bounds import UpperBound
 from kina_build.selection.solver.conflicts import Indices
 from kina_build.selection.solver.gains import StandingGains
 from kina_build.selection.solver.greedy import Picks, order_picks, pick_greedily
-from kina_build.selection.solver.problem import Problem, Room, largest
+from kina_build.selection.solver.growing import Room
+from kina_build.selection.solver.problem import Problem, largest
 
 Floats = NDArray[np.float64]
 

@@ -28,7 +28,8 @@ from kina_build.selection.solver.kernels import (
 from kina_build.support.levels import FileLevels, LevelFile, Window
 
 if TYPE_CHECKING:
-    from kina_build.selection.solver.problem import Problem, Room
+    from kina_build.selection.solver.growing import Room
+    from kina_build.selection.solver.problem import Problem
 
 Floats = NDArray[np.float64]
 

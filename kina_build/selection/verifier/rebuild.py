@@ -10,18 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from kina_build.selection.records import (
-    STATEMENTS,
-    Bound,
-    Certificate,
-    Coverage,
-    DomainSelection,
-    Guarantee,
-    Selection,
-    StratumCount,
-    maximised,
-)
-from kina_build.selection.verifier.evidence import Domain, Whole, count_strata
+from kina_build.selection.guarantees import STATEMENTS, Bound, Certificate, Coverage, Guarantee
+from kina_build.selection.records import DomainSelection, Selection, StratumCount, maximised
+from kina_build.selection.verifier.domain import Domain, Whole, count_strata
 from kina_build.selection.verifier.recompute import price_bound, worst_case
 from kina_build.support.matrix import SupportMatrix
 

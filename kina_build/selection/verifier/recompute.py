@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from kina_build.selection.records import EXACT_NEIGHBOURS, STATEMENTS, Guarantee
-from kina_build.selection.verifier.evidence import Domain, Key, Whole, count_strata, mask_of
+from kina_build.selection.guarantees import EXACT_NEIGHBOURS, STATEMENTS, Guarantee
+from kina_build.selection.verifier.domain import Domain, Key, Whole, count_strata, mask_of
 
 STRETCH = 65_536
 """Items of the price order that are sifted at a time."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kina_build.selection.records import Cut, Proof
-from kina_build.selection.verifier.evidence import Domain, Key, count_strata, mask_of
+from kina_build.selection.guarantees import Cut, Proof
+from kina_build.selection.verifier.domain import Domain, Key, count_strata, mask_of
 from kina_build.selection.verifier.recompute import near_of
 
 TRIED_ITEMS = 16

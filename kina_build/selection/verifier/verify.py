@@ -22,7 +22,8 @@ from kina_build.selection.records import (
     DomainSelection,
     Selection,
 )
-from kina_build.selection.verifier.evidence import Domain, gather_domain, parts_of, rivals_of
+from kina_build.selection.verifier.domain import Domain
+from kina_build.selection.verifier.evidence import gather_domain, parts_of, rivals_of
 from kina_build.selection.verifier.rebuild import (
     rebuild,
     sum_certificates,
