@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from kina_build.cli.command import Run, Stage, command
+from kina_build.cli.command import command
 from kina_build.cli.releasing.views import show_blocked, show_diff, show_export, show_publish, show_verify
+from kina_build.cli.run import Run, Stage
 from kina_build.options import Role, parameters, paths
 from kina_build.progress import collector_paused
 from kina_build.release.options import DiffOptions, ExportOptions, PublishOptions, VerifyOptions

@@ -8,8 +8,9 @@ from typing import Any
 
 import typer
 
-from kina_build.cli.command import Run, Stage, command
+from kina_build.cli.command import command
 from kina_build.cli.console import Console
+from kina_build.cli.run import Run, Stage
 from kina_review.pay.options import (
     AdjustOptions,
     LedgerOptions,
