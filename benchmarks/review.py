@@ -17,7 +17,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from kina_review.pay.book.file import COLUMNS
-from kina_review.pay.book.ledger import create_ledger, open_ledger
+from kina_review.pay.book.opening import create_ledger, open_ledger
 from kina_review.pay.payees import PayeeBook
 from kina_review.pay.posting import post_to
 from kina_review.records import LedgerEntry, PayRule, Review

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kina_review.pay.auditing.auditor import Files, audit
-from kina_review.pay.book.ledger import Ledger, create_ledger
+from kina_review.pay.book.ledger import Ledger
+from kina_review.pay.book.opening import create_ledger
 from kina_review.pay.drafting import draft_lines
 from kina_review.pay.payees import PayeeBook
 from kina_review.pay.payments import adjust, move_batch

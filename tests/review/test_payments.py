@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from kina_build.errors import InputError, Refusal
-from kina_review.pay.book.ledger import Ledger, create_ledger
+from kina_review.pay.book.ledger import Ledger
+from kina_review.pay.book.opening import create_ledger
 from kina_review.pay.drafting import draft_lines
 from kina_review.pay.payees import Account, PayeeBook, match_accounts, other_names
 from kina_review.pay.payments import adjust, batch_payments, move, move_batch, read_payments, sum_states

@@ -14,7 +14,7 @@ import pytest
 from kina_build.errors import InputError, Refusal
 from kina_review.economics.bonus import check_bonus
 from kina_review.money import cap, format_amount, parse_amount, split, total
-from kina_review.pay.book.ledger import create_ledger
+from kina_review.pay.book.opening import create_ledger
 from kina_review.pay.drafting import draft_lines
 from kina_review.pay.payees import PayeeBook
 from kina_review.pay.payments import batch_payments, move_batch

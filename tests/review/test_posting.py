@@ -12,7 +12,8 @@ from hypothesis import settings as budget
 from hypothesis import strategies as st
 
 from kina_build.errors import Refusal
-from kina_review.pay.book.ledger import Ledger, create_ledger, open_ledger
+from kina_review.pay.book.ledger import Ledger
+from kina_review.pay.book.opening import create_ledger, open_ledger
 from kina_review.pay.drafting import draft_lines
 from kina_review.pay.payees import PayeeBook
 from kina_review.pay.payments import UNDER_WAY, move_batch, read_payments

@@ -100,7 +100,7 @@ def _totals(ledger: Path) -> Payout:
 
     from kina_build.report.rows import Payout, PayoutLine
     from kina_review.money import format_amount
-    from kina_review.pay.book.ledger import open_ledger
+    from kina_review.pay.book.opening import open_ledger
 
     amounts: Counter[str] = Counter()
     lines: Counter[str] = Counter()

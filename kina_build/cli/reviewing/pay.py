@@ -78,7 +78,7 @@ def mark(run: Run, options: MarkOptions) -> None:
     """
     from datetime import UTC, datetime
 
-    from kina_review.pay.book.ledger import open_ledger
+    from kina_review.pay.book.opening import open_ledger
     from kina_review.pay.paying import write_moment
     from kina_review.pay.payments import move_batch
     from kina_review.pay.plans import check_current
@@ -141,7 +141,7 @@ def adjust(run: Run, options: AdjustOptions) -> None:
     the names of two persons.
     """
     from kina_review.money import format_amount, parse_pay
-    from kina_review.pay.book.ledger import open_ledger
+    from kina_review.pay.book.opening import open_ledger
     from kina_review.pay.payments import adjust as book_amount
     from kina_review.pay.payments import paid_out
     from kina_review.records import Step

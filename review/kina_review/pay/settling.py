@@ -18,7 +18,7 @@ from kina_review.pay import posting
 from kina_review.pay.audit import read_draws, undrawn
 from kina_review.pay.auditing.auditor import Files, audit
 from kina_review.pay.batch import need
-from kina_review.pay.book.ledger import open_ledger
+from kina_review.pay.book.opening import open_ledger
 from kina_review.pay.book.seal import key_path, mark_path
 from kina_review.pay.options import AuditOptions
 from kina_review.pay.payees import book_path
