@@ -27,9 +27,10 @@ def export(run: Run, options: ExportOptions) -> None:
     pass by name; the reason goes into the card. Figures of a selection are derived from
     its own files, for the items that are released.
     """
-    from kina_build.release.export import describe, prepare_export
+    from kina_build.release.export import prepare_export
     from kina_build.release.folder import answers_file, check_target
     from kina_build.release.plan import read_request
+    from kina_build.release.prepared import describe
     from kina_build.release.proof.chosen import find_files
     from kina_build.release.proof.evidence import place_salt
 
