@@ -14,7 +14,8 @@ from kina_review.pay.drafting import draft_lines
 from kina_review.pay.payees import PayeeBook
 from kina_review.pay.payments import adjust, move_batch
 from kina_review.pay.plans import plan_into
-from kina_review.records import Finding, Flaw, LedgerEntry, Review, Step
+from kina_review.payrecords import LedgerEntry, Step
+from kina_review.records import Finding, Flaw, Review
 from tests.review.stories import review, rule, settled
 
 BOOK = PayeeBook(key="00" * 32)

@@ -18,7 +18,7 @@ from kina_review.pay.book.opening import create_ledger, open_ledger
 from kina_review.pay.book.seal import Head, chain, find_anchors, key_path, mark_path
 from kina_review.pay.payees import PayeeBook, begin_book, book_path, read_book, write_book
 from kina_review.pay.posting import post_to, preview
-from kina_review.records import LedgerEntry
+from kina_review.payrecords import LedgerEntry
 from tests.review.stories import review, rule, settled
 
 REST = ", ".join(COLUMNS[1:])

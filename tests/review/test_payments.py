@@ -15,7 +15,7 @@ from kina_review.pay.providers.files import Transfer, batches, match_ids, token_
 from kina_review.pay.providers.lists import ProviderRow
 from kina_review.pay.providers.reconciling import Proof, reconcile
 from kina_review.pay.statements import Facts, Notice, build_statements, file_name, render
-from kina_review.records import Payment, Step
+from kina_review.payrecords import Payment, Step
 from tests.review.stories import review, settled
 
 BOOK = PayeeBook(key="00" * 32).with_payees(["A", "B"])

@@ -19,7 +19,8 @@ from kina_review.pay.payees import PayeeBook
 from kina_review.pay.payments import UNDER_WAY, move_batch, read_payments
 from kina_review.pay.plans import plan_into
 from kina_review.pay.posting import post_to
-from kina_review.records import Award, Finding, PayRule, Review
+from kina_review.payrecords import Award, PayRule
+from kina_review.records import Finding, Review
 from kina_review.tournament.settlement import Settlement
 from tests.review.stories import pay, review, rule, settled
 

@@ -82,7 +82,7 @@ def mark(run: Run, options: MarkOptions) -> None:
     from kina_review.pay.paying import write_moment
     from kina_review.pay.payments import move_batch
     from kina_review.pay.plans import check_current
-    from kina_review.records import Step
+    from kina_review.payrecords import Step
 
     check = check_current if options.state == "in_flight" and not options.sent else None
     with open_ledger(options.ledger) as money:
@@ -144,7 +144,7 @@ def adjust(run: Run, options: AdjustOptions) -> None:
     from kina_review.pay.book.opening import open_ledger
     from kina_review.pay.payments import adjust as book_amount
     from kina_review.pay.payments import paid_out
-    from kina_review.records import Step
+    from kina_review.payrecords import Step
 
     step = Step(
         why=options.reason,

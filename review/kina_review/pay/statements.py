@@ -18,7 +18,7 @@ from kina_review.pay.book.opening import open_ledger
 from kina_review.pay.book.seal import Head
 from kina_review.pay.payments import read_step
 from kina_review.pay.sentences import rule_sentence, sentence
-from kina_review.records import LedgerEntry
+from kina_review.payrecords import LedgerEntry
 from kina_review.rubric import ReviewRules
 from kina_review.tournament.evidence import read_evidence
 

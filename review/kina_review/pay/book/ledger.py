@@ -41,7 +41,7 @@ from kina_review.pay.book.seal import (
     walk,
     write_mark,
 )
-from kina_review.records import EntryKind, LedgerEntry
+from kina_review.payrecords import EntryKind, LedgerEntry
 
 ID_HEX_DIGITS = 16
 

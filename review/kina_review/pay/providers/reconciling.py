@@ -23,7 +23,7 @@ from kina_review.pay.payees import Account, book_path, check_book, other_names, 
 from kina_review.pay.payments import NEXT, UNDER_WAY, batch_payments, move, paid_out, read_payments
 from kina_review.pay.providers.files import CURRENCIES, match_ids
 from kina_review.pay.providers.lists import ProviderRow, read_provider_list
-from kina_review.records import Payment, PaymentState, Step
+from kina_review.payrecords import Payment, PaymentState, Step
 
 
 @dataclass(frozen=True)
