@@ -17,10 +17,11 @@ from decimal import Decimal
 from pathlib import Path
 
 from kina_review.pay.book.file import COLUMNS
-from kina_review.pay.book.ledger import create_ledger, open_ledger
+from kina_review.pay.book.opening import create_ledger, open_ledger
 from kina_review.pay.payees import PayeeBook
 from kina_review.pay.posting import post_to
-from kina_review.records import LedgerEntry, PayRule, Review
+from kina_review.payrecords import LedgerEntry, PayRule
+from kina_review.records import Review
 from kina_review.tournament.settlement import Terms, settle
 
 REVIEWS = 100_000

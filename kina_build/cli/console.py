@@ -99,17 +99,31 @@ class Console:
         RichConsole(markup=False, highlight=False, width=width).print(table)
 
     @contextmanager
-    def progress(self, label: str) -> Iterator[Progress]:
-        """Show a bar on stderr while long work runs; nothing off a terminal or with -q."""
+    def progress(self, label: str, *, elapsed: bool = False) -> Iterator[Progress]:
+        """Show a bar on stderr while long work runs; nothing off a terminal or with -q.
+
+        Args:
+            label: what is done.
+            elapsed: show how long it has taken, not how long it will: its steps are unlike each other.
+        """
         if self.quiet or not sys.stderr.isatty():
             yield silent
             return
         from rich.console import Console as RichConsole
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
         from rich.progress import Progress as Bar
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Bar(*columns, console=RichConsole(stderr=True), transient=True) as bar:
+        time = TimeElapsedColumn() if elapsed else TimeRemainingColumn()
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), time)
+        # on the terminal itself: what the stages of a build say is kept from it
+        terminal = RichConsole(file=sys.stderr)
+        with Bar(*columns, console=terminal, transient=True, redirect_stdout=False) as bar:
             task = bar.add_task(label, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
 

@@ -10,14 +10,15 @@ import typer
 
 from kina_build import __version__
 from kina_build.cli import supervised
-from kina_build.cli.command import Run, command
+from kina_build.cli.command import command
 from kina_build.cli.console import Console
 from kina_build.cli.contents import Contents, help_width
 from kina_build.cli.models import ranking, scoring
-from kina_build.cli.projects import build, demo, desk, report
+from kina_build.cli.projects import build, demo, report
 from kina_build.cli.questions import dedup, items, repair, taxonomy, triage
 from kina_build.cli.releasing import release
 from kina_build.cli.reviewing import group as review
+from kina_build.cli.run import Run
 from kina_build.cli.selecting import anchors, fidelity, selection, support
 
 app = typer.Typer(
@@ -81,7 +82,6 @@ GROUPS = (
     ranking,
     fidelity,
     report,
-    desk,
 )
 """In the order of the flow."""
 

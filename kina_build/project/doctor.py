@@ -21,7 +21,7 @@ from kina_build.errors import KinaError
 from kina_build.project.folder import Project
 from kina_build.project.graph import stages
 from kina_build.rows.outputs import PART
-from kina_review.pay.book.ledger import open_ledger
+from kina_review.pay.book.opening import open_ledger
 
 PACKAGES = (
     "numpy",

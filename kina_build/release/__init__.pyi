@@ -1,10 +1,10 @@
-from .export import NewRelease as NewRelease
 from .export import build_release as build_release
 from .export import prepare_export as prepare_export
 from .folder import read_release as read_release
 from .options import ExportOptions as ExportOptions
 from .plan import Past as Past
 from .plan import Request as Request
+from .prepared import NewRelease as NewRelease
 from .proof.verify import Verification as Verification
 from .proof.verify import verify_release as verify_release
 from .versions import diff_releases as diff_releases

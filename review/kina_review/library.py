@@ -17,7 +17,7 @@ from kina_review.instants import read_end
 from kina_review.money import parse_pay
 from kina_review.pay.auditing.auditor import Files
 from kina_review.pay.auditing.auditor import audit as audit_entries
-from kina_review.pay.book.ledger import open_ledger
+from kina_review.pay.book.opening import open_ledger
 from kina_review.pay.options import PlanOptions
 from kina_review.pay.paying import Planned
 from kina_review.pay.paying import plan_payments as plan_files

@@ -5,16 +5,19 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from kina_build.cli.command import Run, command
+from kina_build.cli.command import command
 from kina_build.cli.console import Console
+from kina_build.cli.run import Run
 from kina_build.errors import InputError, Refusal
+from kina_build.options import Role, argument, option
 from kina_build.rows.jsonl import read_text, write_text
 
 runner = CliRunner()
@@ -24,19 +27,21 @@ def show_length(report: dict[str, Any], console: Console) -> None:
     console.line(f"length {report['length']:d}")
 
 
-def measure(
-    run: Run,
-    source: Annotated[Path, typer.Argument()],
-    out: Annotated[Path, typer.Option("-o")] = Path("length.txt"),
-    most: int = 100,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class MeasureOptions:
+    source: Path = argument("Text.")
+    out: Path = option(Path("length.txt"), "-o", help="Where to write.", role=Role.output)
+    most: int = option(100, help="Longest text that passes.")
+
+
+def measure(run: Run, options: MeasureOptions) -> None:
     """Measure a text."""
-    stage = run.stage("measure", inputs=[source], outputs=[out], params={"most": most}, show=show_length)
+    stage = run.start("measure", options, show=show_length)
     if stage.up_to_date():
         return
-    length = len(read_text(source))
-    write_text(out, str(length))
-    stage.finish({"length": length}, exit_code=1 if length > most else 0)
+    length = len(read_text(options.source))
+    write_text(options.out, str(length))
+    stage.finish({"length": length}, exit_code=1 if length > options.most else 0)
 
 
 @pytest.fixture
@@ -173,8 +178,8 @@ def test_what_is_printed_steers_no_terminal(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_usage_error_repeats_the_command_line_without_its_escapes(kina: Callable[..., Any]) -> None:
-    for argument in ("--\x1b[2J", "--\x9bx", "\u202e", "a\udcffb"):
-        result = kina(argument)
+    for word in ("--\x1b[2J", "--\x9bx", "\u202e", "a\udcffb"):
+        result = kina(word)
         assert (result.exit_code, result.stdout) == (2, "")
         assert "Error: No such" in result.stderr
         assert not {"\x1b", "\x9b", "\u202e"} & set(result.stderr)

@@ -11,7 +11,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from kina_build.cli.command import Run, command
+from kina_build.cli.command import command
+from kina_build.cli.run import Run
 from kina_build.options import Role, argument, option, overridden, parameters, paths, seed, setting, specs
 
 

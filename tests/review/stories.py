@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from kina_review.money import parse_amount
-from kina_review.records import Award, PayRule, Review
+from kina_review.payrecords import Award, PayRule
+from kina_review.records import Review
 from kina_review.tournament.settlement import Settlement, Terms, settle
 
 HOURS = {1: "2026-03-01T01:00:00Z", 2: "2026-03-01T02:00:00Z", 3: "2026-03-01T03:00:00Z"}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kina_build.errors import InputError, Refusal, UsageError
 from kina_review.intake import read_decisions
 from kina_review.pay.audit import approved_items, commit, commit_all, draw, read_draws, register_draw, undrawn
-from kina_review.pay.book.ledger import open_ledger
+from kina_review.pay.book.opening import open_ledger
 from kina_review.pay.drawing import check_findings, draw_audit, flaw_rate, judge, judge_all, read_share
 from kina_review.pay.posting import post_to
 from kina_review.records import Decision, Finding, Flaw

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from kina_review.pay.auditing.auditor import Files, audit
-from kina_review.pay.book.ledger import Ledger, create_ledger
+from kina_review.pay.book.ledger import Ledger
+from kina_review.pay.book.opening import create_ledger
 from kina_review.pay.drafting import draft_lines
 from kina_review.pay.payees import PayeeBook
 from kina_review.pay.payments import adjust, move_batch
 from kina_review.pay.plans import plan_into
-from kina_review.records import Finding, Flaw, LedgerEntry, Review, Step
+from kina_review.payrecords import LedgerEntry, Step
+from kina_review.records import Finding, Flaw, Review
 from tests.review.stories import review, rule, settled
 
 BOOK = PayeeBook(key="00" * 32)

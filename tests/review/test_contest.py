@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from kina_build.errors import InputError, Refusal
 from kina_review.money import currencies
-from kina_review.records import Finding, Flaw, Grade, PayRule
+from kina_review.payrecords import PayRule
+from kina_review.records import Finding, Flaw, Grade
 from kina_review.rubric import Tie
 from kina_review.tournament.contest import compare, compare_audited, print_score, tie_bit
 from tests.review.stories import pay, reasons, review, rule, settled

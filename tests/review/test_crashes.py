@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from kina_review.pay.book.ledger import open_ledger
+from kina_review.pay.book.opening import open_ledger
 from kina_review.pay.payees import book_path, read_book
 from kina_review.pay.payments import read_payments
 
@@ -31,7 +31,7 @@ DUE = ITEMS * 900
 NURSERY = """
 import os, signal, sys
 from pathlib import Path
-from kina_review.pay.book.ledger import open_ledger
+from kina_review.pay.book.opening import open_ledger
 from kina_review.pay.payees import book_path, read_book
 from kina_review.pay.plans import plan_into
 from kina_review.pay.posting import post_to

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kina_build.errors import InputError, Refusal
-from kina_review.pay.book.ledger import open_ledger
+from kina_review.pay.book.opening import open_ledger
 from kina_review.pay.payees import book_path, read_book
 from kina_review.pay.plans import plan_into
 from kina_review.pay.posting import post_to, recall

@@ -10,7 +10,7 @@ import pytest
 
 from kina_build.errors import InputError, Refusal
 from kina_review.library import PayRule, audit, plan_payments, settle
-from kina_review.pay.book.ledger import open_ledger
+from kina_review.pay.book.opening import open_ledger
 from kina_review.pay.settling import Settled
 from kina_review.pay.statements import read_statements
 from kina_review.records import Grade, Review

@@ -13,11 +13,12 @@ import pytest
 from kina_build.errors import InputError, Refusal
 from kina_build.rows.jsonl import canonical
 from kina_review.pay.book.file import COLUMNS, OLDER_FORMAT, SCHEMA
-from kina_review.pay.book.ledger import Ledger, create_ledger, open_ledger
+from kina_review.pay.book.ledger import Ledger
+from kina_review.pay.book.opening import create_ledger, open_ledger
 from kina_review.pay.book.seal import Head, chain, find_anchors, key_path, mark_path
 from kina_review.pay.payees import PayeeBook, begin_book, book_path, read_book, write_book
 from kina_review.pay.posting import post_to, preview
-from kina_review.records import LedgerEntry
+from kina_review.payrecords import LedgerEntry
 from tests.review.stories import review, rule, settled
 
 REST = ", ".join(COLUMNS[1:])

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from kina_build.errors import InputError, Refusal
-from kina_review.pay.book.ledger import Ledger, create_ledger
+from kina_review.pay.book.ledger import Ledger
+from kina_review.pay.book.opening import create_ledger
 from kina_review.pay.drafting import draft_lines
 from kina_review.pay.payees import Account, PayeeBook, match_accounts, other_names
 from kina_review.pay.payments import adjust, batch_payments, move, move_batch, read_payments, sum_states
@@ -14,7 +15,7 @@ from kina_review.pay.providers.files import Transfer, batches, match_ids, token_
 from kina_review.pay.providers.lists import ProviderRow
 from kina_review.pay.providers.reconciling import Proof, reconcile
 from kina_review.pay.statements import Facts, Notice, build_statements, file_name, render
-from kina_review.records import Payment, Step
+from kina_review.payrecords import Payment, Step
 from tests.review.stories import review, settled
 
 BOOK = PayeeBook(key="00" * 32).with_payees(["A", "B"])

@@ -14,7 +14,7 @@ import pytest
 from kina_build.errors import InputError, Refusal
 from kina_review.economics.bonus import check_bonus
 from kina_review.money import cap, format_amount, parse_amount, split, total
-from kina_review.pay.book.ledger import create_ledger
+from kina_review.pay.book.opening import create_ledger
 from kina_review.pay.drafting import draft_lines
 from kina_review.pay.payees import PayeeBook
 from kina_review.pay.payments import batch_payments, move_batch
@@ -22,7 +22,8 @@ from kina_review.pay.plans import plan_into
 from kina_review.pay.providers.files import batches, match_ids
 from kina_review.pay.providers.lists import ProviderRow
 from kina_review.pay.providers.reconciling import Proof, reconcile
-from kina_review.records import PayRule, Review
+from kina_review.payrecords import PayRule
+from kina_review.records import Review
 from kina_review.tournament.decisions import error_rates
 from kina_review.tournament.payrules import rule_at
 from kina_review.words import read_item_words

@@ -12,13 +12,15 @@ from hypothesis import settings as budget
 from hypothesis import strategies as st
 
 from kina_build.errors import Refusal
-from kina_review.pay.book.ledger import Ledger, create_ledger, open_ledger
+from kina_review.pay.book.ledger import Ledger
+from kina_review.pay.book.opening import create_ledger, open_ledger
 from kina_review.pay.drafting import draft_lines
 from kina_review.pay.payees import PayeeBook
 from kina_review.pay.payments import UNDER_WAY, move_batch, read_payments
 from kina_review.pay.plans import plan_into
 from kina_review.pay.posting import post_to
-from kina_review.records import Award, Finding, PayRule, Review
+from kina_review.payrecords import Award, PayRule
+from kina_review.records import Finding, Review
 from kina_review.tournament.settlement import Settlement
 from tests.review.stories import pay, review, rule, settled
 

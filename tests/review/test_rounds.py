@@ -14,7 +14,7 @@ from kina_review.desk.assignment import Plan
 from kina_review.desk.options import ReopenOptions
 from kina_review.desk.planning import plan_next_round
 from kina_review.pay.auditing.auditor import Files, audit
-from kina_review.pay.book.ledger import create_ledger
+from kina_review.pay.book.opening import create_ledger
 from kina_review.pay.drafting import draft_lines
 from kina_review.pay.payees import PayeeBook
 from kina_review.records import Review

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from kina_build.cli.command import Run, command
+from kina_build.cli.command import command
 from kina_build.cli.models.ranking_views import show_comparison, show_leaderboard
+from kina_build.cli.run import Run
 from kina_build.ranking.options import CompareOptions, RankOptions
 
 

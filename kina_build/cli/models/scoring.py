@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kina_build.cli.command import Run, command
+from kina_build.cli.command import command
 from kina_build.cli.models import scoring_views as views
+from kina_build.cli.run import Run
 from kina_build.scoring.options import ExtractOptions, LinkOptions, ResultsOptions, ScoreOptions
 from kina_build.scoring.runs.options import RunOptions
 

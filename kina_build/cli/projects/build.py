@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kina_build.cli.command import Run, command
+from kina_build.cli.command import command
 from kina_build.cli.console import Console
-from kina_build.cli.projects import decide, doctor, init
+from kina_build.cli.projects import decide, init
 from kina_build.cli.projects.runner import InProcess, in_project
-from kina_build.cli.projects.views import describe_status, one_bar, show_build, show_status
+from kina_build.cli.projects.views import describe_status, show_build, show_status
+from kina_build.cli.run import Run
 from kina_build.progress import Progress
 from kina_build.project.options import BuildOptions, LogOptions, StatusOptions, WhyOptions
 
@@ -65,7 +66,7 @@ def walk_through(run: Run, config: Path | None, target: str | None = None) -> Pr
         in_project(config) as project,
         building(project.root) as held,
         gather_crew(runner, places, held, apart=rules.kind == "ray") as crew,
-        one_bar(run.console, "building") as bar,
+        run.console.progress("building", elapsed=True) as bar,
     ):
         walk = Walk(project, runner, force=run.force)
         walk.work = Work(project, runner, crew, began=_begin(run.console), ended=_end(run.console, walk, bar))
@@ -189,6 +190,26 @@ def log(run: Run, options: LogOptions) -> None:
     run.report({"log": [entry.model_dump(mode="json") for entry in entries]}, show)
 
 
+def doctor(run: Run) -> None:
+    """Check encoder, kept vectors, ledger, permissions, litter, versions and extras.
+
+    Each fault comes with the way to mend it. Exit 1 when there is one; what merely lacks is a note.
+    """
+    from kina_build.project.doctor import examine
+    from kina_build.project.folder import find_project
+
+    checks = list(examine(find_project(run.config), run.settings, os.environ))
+    faults = sum(one.state == "fault" for one in checks)
+    report = {"faults": faults, "checks": [one.model_dump() for one in checks]}
+    run.report(report, _show_checks, exit_code=int(faults > 0))
+
+
+def _show_checks(report: dict[str, Any], console: Console) -> None:
+    rows = [[one["about"], one["state"], one["message"], one["how"]] for one in report["checks"]]
+    console.table("checked", ["what", "state", "found", "how to mend it"], rows)
+    console.line(f"{report['faults']} faults" if report["faults"] else "fit to build")
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands of projects."""
     init.register(app)
@@ -197,4 +218,4 @@ def register(app: typer.Typer) -> None:
     command(app, "why", example="kina why q016")(why)
     command(app, "log", example="kina log")(log)
     decide.register(app)
-    doctor.register(app)
+    command(app, "doctor", example="kina doctor")(doctor)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kina_build.cli.command import Run, command
+from kina_build.cli.command import command
 from kina_build.cli.console import Console
 from kina_build.cli.projects.build import walk_through
 from kina_build.cli.projects.views import show_rest
+from kina_build.cli.run import Run
 from kina_build.errors import KinaError, UsageError
 from kina_build.project.options import DemoOptions
 from kina_build.selection.figures import figures_of

@@ -1,4 +1,4 @@
-"""kina report: the folder of a flow as pages for people."""
+"""kina report and kina desk: the folder of a flow as pages for people, written or served."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kina_build.cli.command import Run, command
+from kina_build.cli.command import command
 from kina_build.cli.console import Console
+from kina_build.cli.run import Run
+from kina_build.desk.options import DeskOptions
 from kina_build.errors import Refusal
 from kina_build.options import parameters
 from kina_build.report.options import ReportOptions
@@ -58,9 +60,38 @@ def report(run: Run, options: ReportOptions) -> None:
     stage.finish(told, packages=["jinja2", "latex2mathml"])
 
 
+def desk(run: Run, options: DeskOptions) -> None:
+    """Look at a flow, search it and decide what waits, in a browser on this machine.
+
+    Serves the report's pages on 127.0.0.1 with full-text search, everything that is known
+    of an item, and queues that are worked through by keyboard: keys at odds, near-copies
+    side by side, doubtful keys, findings. Each decision is written at once to
+    decisions/KIND-WHO.jsonl in the folder; `kina build` and `kina dedup --overrides` follow
+    it. Nothing leaves this machine. Stop it with Ctrl-C.
+    """
+    from kina_build.desk.serve import serve
+
+    def tell(address: str) -> None:
+        run.report(
+            {"address": address, "folder": options.folder.name},
+            lambda told, console: console.line(told["address"]),
+        )
+        run.console.say("open this address in a browser; Ctrl-C ends the server")
+
+    serve(
+        options.folder,
+        title=options.title,
+        who=options.who,
+        port=options.port,
+        read_only=options.read_only,
+        on_ready=tell,
+    )
+
+
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
     command(app, "report", example="kina report . -o report --title 'My benchmark'")(report)
+    command(app, "desk", example="kina desk . --who ann")(desk)
 
 
 def _totals(ledger: Path) -> Payout:
@@ -69,7 +100,7 @@ def _totals(ledger: Path) -> Payout:
 
     from kina_build.report.rows import Payout, PayoutLine
     from kina_review.money import format_amount
-    from kina_review.pay.book.ledger import open_ledger
+    from kina_review.pay.book.opening import open_ledger
 
     amounts: Counter[str] = Counter()
     lines: Counter[str] = Counter()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kina_build.cli.console import Console
-from kina_build.progress import Progress, silent
 
 if TYPE_CHECKING:
     from kina_build.project.status import ProjectStatus
@@ -74,19 +71,3 @@ def _few(cases: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         if counts[case["kind"]] <= CASES_SHOWN:
             found.append(case)
     return found
-
-
-@contextmanager
-def one_bar(console: Console, label: str) -> Iterator[Progress]:
-    """Show one bar over all stages, on the terminal itself: what the commands say is kept from it."""
-    if console.quiet or not sys.stderr.isatty():
-        yield silent
-        return
-    from rich.console import Console as RichConsole
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Bar(*columns, console=RichConsole(file=sys.stderr), transient=True, redirect_stdout=False) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

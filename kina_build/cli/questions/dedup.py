@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from kina_build.cli.command import Run, command
+from kina_build.cli.command import command
 from kina_build.cli.questions.dedup_views import show_contamination, show_dedup, show_explanation
+from kina_build.cli.run import Run
 from kina_build.dedup.options import ContaminationOptions, DedupOptions, shaping
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kina_build.cli.command import Run, command
+from kina_build.cli.command import command
 from kina_build.cli.console import Console
+from kina_build.cli.run import Run
 from kina_build.errors import SHOWN_FAULTS, UsageError
 from kina_build.items.options import CheckOptions, FixOptions, ImportOptions
 

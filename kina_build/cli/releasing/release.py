@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from kina_build.cli.command import Run, Stage, command
+from kina_build.cli.command import command
 from kina_build.cli.releasing.views import show_blocked, show_diff, show_export, show_publish, show_verify
+from kina_build.cli.run import Run, Stage
 from kina_build.options import Role, parameters, paths
 from kina_build.progress import collector_paused
 from kina_build.release.options import DiffOptions, ExportOptions, PublishOptions, VerifyOptions
@@ -26,9 +27,10 @@ def export(run: Run, options: ExportOptions) -> None:
     pass by name; the reason goes into the card. Figures of a selection are derived from
     its own files, for the items that are released.
     """
-    from kina_build.release.export import describe, prepare_export
+    from kina_build.release.export import prepare_export
     from kina_build.release.folder import answers_file, check_target
     from kina_build.release.plan import read_request
+    from kina_build.release.prepared import describe
     from kina_build.release.proof.chosen import find_files
     from kina_build.release.proof.evidence import place_salt
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import typer
 
-from kina_build.cli.command import Run, command
+from kina_build.cli.command import command
 from kina_build.cli.console import Console
 from kina_build.cli.reviewing import audit, desk, economics, ledger, pay
+from kina_build.cli.run import Run
 from kina_review.tournament.options import SettleOptions
 
 AWARDS_SHOWN = 20

@@ -7,8 +7,9 @@ from typing import Any
 
 import typer
 
-from kina_build.cli.command import Run, command
+from kina_build.cli.command import command
 from kina_build.cli.console import Console
+from kina_build.cli.run import Run
 from kina_review.pay.options import AuditOptions, ShowOptions, StatementOptions, VerifyOptions
 
 
@@ -18,7 +19,7 @@ def verify(run: Run, options: VerifyOptions) -> None:
     The mark beside the ledger shows a shortened one; statements and manifests show one that was
     put back together with its mark.
     """
-    from kina_review.pay.book.ledger import open_ledger
+    from kina_review.pay.book.opening import open_ledger
     from kina_review.pay.book.seal import read_anchors
     from kina_review.pay.payments import read_payments
 
@@ -71,7 +72,7 @@ def show(run: Run, options: ShowOptions) -> None:
     """List the ledger's lines, first ones first."""
     from itertools import islice
 
-    from kina_review.pay.book.ledger import open_ledger
+    from kina_review.pay.book.opening import open_ledger
 
     with open_ledger(options.ledger) as book:
         lines = [entry.model_dump() for entry in islice(book.entries(), options.limit)]

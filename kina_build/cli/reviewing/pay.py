@@ -8,8 +8,9 @@ from typing import Any
 
 import typer
 
-from kina_build.cli.command import Run, Stage, command
+from kina_build.cli.command import command
 from kina_build.cli.console import Console
+from kina_build.cli.run import Run, Stage
 from kina_review.pay.options import (
     AdjustOptions,
     LedgerOptions,
@@ -77,11 +78,11 @@ def mark(run: Run, options: MarkOptions) -> None:
     """
     from datetime import UTC, datetime
 
-    from kina_review.pay.book.ledger import open_ledger
+    from kina_review.pay.book.opening import open_ledger
     from kina_review.pay.paying import write_moment
     from kina_review.pay.payments import move_batch
     from kina_review.pay.plans import check_current
-    from kina_review.records import Step
+    from kina_review.payrecords import Step
 
     check = check_current if options.state == "in_flight" and not options.sent else None
     with open_ledger(options.ledger) as money:
@@ -140,10 +141,10 @@ def adjust(run: Run, options: AdjustOptions) -> None:
     the names of two persons.
     """
     from kina_review.money import format_amount, parse_pay
-    from kina_review.pay.book.ledger import open_ledger
+    from kina_review.pay.book.opening import open_ledger
     from kina_review.pay.payments import adjust as book_amount
     from kina_review.pay.payments import paid_out
-    from kina_review.records import Step
+    from kina_review.payrecords import Step
 
     step = Step(
         why=options.reason,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from kina_build.cli.command import Run, command
+from kina_build.cli.command import command
+from kina_build.cli.run import Run
 from kina_build.cli.selecting.views import (
     show_budget,
     show_nothing,

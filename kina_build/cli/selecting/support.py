@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import typer
 
-from kina_build.cli.command import Run, command
+from kina_build.cli.command import command
+from kina_build.cli.run import Run
 from kina_build.cli.selecting.support_views import show_estimate, show_sheets, show_support
 from kina_build.support.options import SupportOptions
+
+if TYPE_CHECKING:
+    from kina_build.chat import ReplyLog
+    from kina_build.encode.kept import Reuse
 
 
 def support(run: Run, options: SupportOptions) -> None:
@@ -24,7 +32,6 @@ def support(run: Run, options: SupportOptions) -> None:
     parts and judge calls are made by the workers of a cluster, all of which must see the
     output's folder.
     """
-    from kina_build.cli.kept import open_log, tell_notes
     from kina_build.encode.kept import Reuse
     from kina_build.support.partition.files import holds_partitions
     from kina_build.support.scoring import draw_files, estimate_files, score_files
@@ -39,7 +46,7 @@ def support(run: Run, options: SupportOptions) -> None:
         run.engine_rules(options.engine, options.memory),
         Reuse(run.force),
         run.console,
-        lambda path: open_log(run, path),
+        lambda path: _open_log(run, path),
         settings.encode.engine,
     )
     in_folder = setup.in_partitions and not draw
@@ -60,16 +67,33 @@ def support(run: Run, options: SupportOptions) -> None:
     )
     if draw:
         drawn = draw_files(setup, draw)
-        tell_notes(run, setup.reuse)
+        _tell_notes(run, setup.reuse)
         stage.finish(drawn)
     elif options.dry_run:
         run.report(estimate_files(setup), show_estimate)
     elif not stage.up_to_date():
         scored = score_files(setup)
-        tell_notes(run, setup.reuse)
+        _tell_notes(run, setup.reuse)
         stage.finish(scored.report, packages=["numpy"], models=scored.models, reused=scored.reused)
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to an app."""
     command(app, "support", example="kina support pool.jsonl --anchors anchors.jsonl -o support.npz")(support)
+
+
+def _tell_notes(run: Run, reuse: Reuse) -> None:
+    """Say what of that which earlier runs kept was not taken over because it did not pass a check."""
+    for line in reuse.notes:
+        run.console.warn(line)
+
+
+def _open_log(run: Run, path: Path | None) -> ReplyLog:
+    """Open a log of replies, those of batches left over included; --force takes none of them over.
+
+    Raises:
+        InputError: a file that cannot be read, or a line that was changed since it was written.
+    """
+    from kina_build import chat
+
+    return chat.open_log(path, fresh=run.force, say=run.console.warn)

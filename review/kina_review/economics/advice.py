@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
+from typing import Any
 
 from kina_review.economics.bonus import (
     Check,
@@ -19,7 +20,7 @@ from kina_review.economics.bonus import (
     flat_rate,
     least_bonus,
 )
-from kina_review.money import least_above
+from kina_review.money import format_amount, least_above
 
 NO_WATCH = Watch()
 
@@ -103,3 +104,36 @@ def advise(
             costs, asked.target_gain, asked.quality_gain, float(thinned), asked.whitelist_value
         ),
     )
+
+
+def report_advice(advice: Advice, asked: Question) -> dict[str, Any]:
+    """Return an answer as plain values, with the reason where a number is None; amounts in major units."""
+    reasons = {}
+    if advice.b_ic is None:
+        reasons["b_ic"] = "no finite bonus works: effort does not raise the chance of winning"
+    if advice.b_coal is None:
+        reasons["b_coal"] = (
+            "unknown without pass rates"
+            if advice.deviations is None
+            else "infinite or not shown: a pair that shirks loses nothing, or too little for a pilot to show"
+        )
+    check = advice.check
+    return {
+        "delta_cost": float(asked.delta_cost),
+        "currency": asked.currency,
+        "b_ic": advice.b_ic,
+        "bonus": None if advice.bonus_minor is None else format_amount(advice.bonus_minor, asked.currency),
+        "b_coal": advice.b_coal,
+        "deviations": {
+            "one_shirks": advice.deviations and advice.deviations.one_shirks,
+            "both_shirk": advice.deviations and advice.deviations.both_shirk,
+        },
+        "closing_audit_rate": advice.closing_audit_rate,
+        "incentive_compatible": None if check is None else check.compatible,
+        "incentive_reason": None if check is None else check.reason,
+        "flat_rate": advice.flat_rate,
+        "b_for_rate": advice.b_for_rate,
+        "b_for_gain": advice.b_for_gain,
+        "reasons": reasons,
+        "not_proved": ["truthfulness", "absence of collusion"],
+    }

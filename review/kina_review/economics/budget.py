@@ -10,8 +10,9 @@ from typing import Any
 
 from kina_build.errors import Refusal, UsageError
 from kina_build.rows.tables import read_typed
-from kina_review.economics.options import BudgetOptions
-from kina_review.money import format_amount, parse_pay
+from kina_review.economics.calibration import PassRates
+from kina_review.economics.options import BudgetOptions, CalibrateOptions
+from kina_review.money import format_amount, parse_amount, parse_pay
 from kina_review.rubric import REVIEWS_PER_ITEM, ReviewRules
 from kina_review.tournament.payrules import pay_of
 from kina_review.tournament.scarcity import DisciplineRow, dearer, scarcity
@@ -131,6 +132,66 @@ def hold_budget(options: BudgetOptions, rules: ReviewRules = ReviewRules()) -> d
         plan = replace(plan, worst_case_minor=worst, most_items=None)
     check_budget(plan, code)
     return asdict(plan) | {"currency": code}
+
+
+def reckon_spend(
+    report: dict[str, Any], items: int, options: CalibrateOptions, rules: ReviewRules
+) -> dict[str, Any]:
+    """Return what a batch costs at worst, and on average where pass rates are known; in major units.
+
+    Args:
+        report: of the calibration: currency, bonus, alpha, and the pay of scarce disciplines.
+        items: of the batch.
+        options: pay and share of high effort.
+        rules: the usual pay, and the provider's fee.
+
+    Raises:
+        UsageError: no finite bonus to reckon with, or other items than the table has.
+    """
+    currency = report["currency"]
+    paid = options.bonus if options.bonus is not None else report["bonus"]
+    if paid is None:
+        raise UsageError("there is no finite bonus to reckon the spend with: give --bonus")
+    base = pay_of("base", options.base, currency, rules)
+    usual = Rates(
+        base, pay_of("grade_pay", options.grade_pay, currency, rules), parse_pay(paid, currency, "--bonus")
+    )
+    parts = [(items, usual)] if options.scarcity is None else _scarce_parts(report, usual, items, options)
+    spend: dict[str, Any] = {
+        "items": items,
+        "worst_case": format_amount(worst_of(parts, rules.fee), currency),
+    }
+    if report["alpha"]:
+        alpha = PassRates(report["alpha"]["LL"], report["alpha"]["HL"], report["alpha"]["HH"])
+        bonuses = sum(n * alpha.expected_bonus(one.bonus_minor, options.high_rate) for n, one in parts)
+        sure = sum(n * (one.item_minor - one.bonus_minor) for n, one in parts)
+        mean = (sure + bonuses) * (1 + float(rules.fee))
+        spend |= {"expected": format_amount(round(mean), currency), "high_rate": options.high_rate}
+    return spend
+
+
+def _scarce_parts(
+    report: dict[str, Any], usual: Rates, items: int, options: CalibrateOptions
+) -> list[tuple[int, Rates]]:
+    """Return the items of each discipline and their rates, as the report has them."""
+    work = read_typed(options.scarcity, DisciplineRow) if options.scarcity else []
+    check_items(items, work)
+    lacking = [row.discipline for row in work if row.discipline not in report["scarcity"]]
+    if lacking:
+        raise UsageError(f"discipline {lacking[0]!r} has no bonus to reckon the spend with: give --bonus")
+    currency = report["currency"]
+    paid = {name: (one["base"], one["bonus"]) for name, one in report["scarcity"].items()}
+    return [
+        (
+            row.items,
+            Rates(
+                parse_amount(paid[row.discipline][0], currency),
+                usual.grade_minor,
+                parse_amount(paid[row.discipline][1], currency),
+            ),
+        )
+        for row in work
+    ]
 
 
 def _read_share(option: str, text: str) -> Decimal:

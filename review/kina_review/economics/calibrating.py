@@ -10,12 +10,11 @@ from typing import Any
 
 from kina_build.errors import UsageError
 from kina_build.rows.tables import read_typed
-from kina_review.economics.advice import Advice, Question, advise
+from kina_review.economics.advice import Question, advise, report_advice
 from kina_review.economics.bonus import Watch, drops_of
-from kina_review.economics.budget import Rates, check_items, worst_of
+from kina_review.economics.budget import reckon_spend
 from kina_review.economics.calibration import (
     NormalScores,
-    PassRates,
     normal_bars,
     normal_gaps,
     normal_pass_rates,
@@ -28,7 +27,7 @@ from kina_review.economics.cheapest import (
     pilot_point,
     pilot_points,
 )
-from kina_review.economics.disciplines import bonus_by_discipline, scale_pay
+from kina_review.economics.disciplines import bonus_by_discipline, scarce_pay
 from kina_review.economics.gaps import (
     check_cells,
     check_gaps,
@@ -40,10 +39,9 @@ from kina_review.economics.gaps import (
 )
 from kina_review.economics.options import CalibrateOptions
 from kina_review.economics.pilot import PilotRow, extra_cost, pilot_bars, split_pilot
-from kina_review.money import format_amount, parse_amount, parse_pay
+from kina_review.money import parse_pay
 from kina_review.rubric import ReviewRules
 from kina_review.tournament.payrules import pay_of
-from kina_review.tournament.scarcity import DisciplineRow, scarcity
 
 
 @dataclass(frozen=True)
@@ -94,9 +92,9 @@ def calibrate(options: CalibrateOptions, rules: ReviewRules = ReviewRules()) -> 
     else:
         report = _from_gap(options, cost, rules)
     if options.scarcity is not None:
-        report["scarcity"] = _scarcity(report, options, rules)
+        report["scarcity"] = scarce_pay(report, options, rules)
     if options.items is not None and not options.cheapest:
-        report["spend"] = _spend(report, options.items, options, rules)
+        report["spend"] = reckon_spend(report, options.items, options, rules)
     return Calibration(report)
 
 
@@ -185,14 +183,14 @@ def _from_scenario(options: CalibrateOptions, cost: Fraction, rules: ReviewRules
         },
     }
     told = _offered(offer, options, rules) if offer else {}
-    return report | told | _advice(advise(Fraction(gaps.least), drops_of(rates), asked), asked)
+    return report | told | report_advice(advise(Fraction(gaps.least), drops_of(rates), asked), asked)
 
 
 def _from_gap(options: CalibrateOptions, cost: Fraction, rules: ReviewRules) -> dict[str, Any]:
     gap = read_fraction("--delta-p", options.delta_p or "")
     asked = _question(options, cost, rules)
     report = {"source": "given gap", "bar": None, "delta_p": {"min": float(gap)}, "alpha": None, "bars": {}}
-    return report | _advice(advise(gap, None, asked), asked)
+    return report | report_advice(advise(gap, None, asked), asked)
 
 
 def _from_pilot(options: CalibrateOptions, cost: Fraction | None, rules: ReviewRules) -> dict[str, Any]:
@@ -237,22 +235,7 @@ def _from_pilot(options: CalibrateOptions, cost: Fraction | None, rules: ReviewR
         point = pilot_point(estimating, at, tie, rules)
         offer = find_cheapest([point], asked, _costs(options, rules))
         report |= _offered(offer, options, rules)
-    return report | _advice(advice, asked)
-
-
-def _scarcity(report: dict[str, Any], options: CalibrateOptions, rules: ReviewRules) -> dict[str, Any]:
-    """Return base and bonus of each discipline after the rule of scarcity; none without a bonus."""
-    currency, general = report["currency"], options.bonus or report["bonus"]
-    given = {} if options.bonus else report.get("disciplines", {})
-    own = {name: one["bonus"] for name, one in given.items()}
-    factors = scarcity(read_typed(options.scarcity, DisciplineRow) if options.scarcity else [], rules)
-    bonuses = {
-        name: parse_amount(bonus, currency)
-        for name in factors
-        if (bonus := own.get(name) if name in own else general) is not None
-    }
-    base = pay_of("base", options.base, currency, rules)
-    return scale_pay(factors, base, bonuses, currency)
+    return report | report_advice(advice, asked)
 
 
 def _costs(options: CalibrateOptions, rules: ReviewRules) -> Costs:
@@ -275,84 +258,3 @@ def _costs(options: CalibrateOptions, rules: ReviewRules) -> Costs:
 def _offered(offer: Offer, options: CalibrateOptions, rules: ReviewRules) -> dict[str, Any]:
     currency = rules.currency if options.currency is None else options.currency
     return {"cheapest": offer.report(currency), "spend": offer.spend(_costs(options, rules), currency)}
-
-
-def _advice(advice: Advice, asked: Question) -> dict[str, Any]:
-    reasons = {}
-    if advice.b_ic is None:
-        reasons["b_ic"] = "no finite bonus works: effort does not raise the chance of winning"
-    if advice.b_coal is None:
-        reasons["b_coal"] = (
-            "unknown without pass rates"
-            if advice.deviations is None
-            else "infinite or not shown: a pair that shirks loses nothing, or too little for a pilot to show"
-        )
-    check = advice.check
-    return {
-        "delta_cost": float(asked.delta_cost),
-        "currency": asked.currency,
-        "b_ic": advice.b_ic,
-        "bonus": None if advice.bonus_minor is None else format_amount(advice.bonus_minor, asked.currency),
-        "b_coal": advice.b_coal,
-        "deviations": {
-            "one_shirks": advice.deviations and advice.deviations.one_shirks,
-            "both_shirk": advice.deviations and advice.deviations.both_shirk,
-        },
-        "closing_audit_rate": advice.closing_audit_rate,
-        "incentive_compatible": None if check is None else check.compatible,
-        "incentive_reason": None if check is None else check.reason,
-        "flat_rate": advice.flat_rate,
-        "b_for_rate": advice.b_for_rate,
-        "b_for_gain": advice.b_for_gain,
-        "reasons": reasons,
-        "not_proved": ["truthfulness", "absence of collusion"],
-    }
-
-
-def _spend(
-    report: dict[str, Any], items: int, options: CalibrateOptions, rules: ReviewRules
-) -> dict[str, Any]:
-    currency = report["currency"]
-    paid = options.bonus if options.bonus is not None else report["bonus"]
-    if paid is None:
-        raise UsageError("there is no finite bonus to reckon the spend with: give --bonus")
-    base = pay_of("base", options.base, currency, rules)
-    usual = Rates(
-        base, pay_of("grade_pay", options.grade_pay, currency, rules), parse_pay(paid, currency, "--bonus")
-    )
-    parts = [(items, usual)] if options.scarcity is None else _scarce_parts(report, usual, items, options)
-    spend: dict[str, Any] = {
-        "items": items,
-        "worst_case": format_amount(worst_of(parts, rules.fee), currency),
-    }
-    if report["alpha"]:
-        alpha = PassRates(report["alpha"]["LL"], report["alpha"]["HL"], report["alpha"]["HH"])
-        bonuses = sum(n * alpha.expected_bonus(one.bonus_minor, options.high_rate) for n, one in parts)
-        sure = sum(n * (one.item_minor - one.bonus_minor) for n, one in parts)
-        mean = (sure + bonuses) * (1 + float(rules.fee))
-        spend |= {"expected": format_amount(round(mean), currency), "high_rate": options.high_rate}
-    return spend
-
-
-def _scarce_parts(
-    report: dict[str, Any], usual: Rates, items: int, options: CalibrateOptions
-) -> list[tuple[int, Rates]]:
-    """Return the items of each discipline and their rates, as the report has them."""
-    work = read_typed(options.scarcity, DisciplineRow) if options.scarcity else []
-    check_items(items, work)
-    lacking = [row.discipline for row in work if row.discipline not in report["scarcity"]]
-    if lacking:
-        raise UsageError(f"discipline {lacking[0]!r} has no bonus to reckon the spend with: give --bonus")
-    currency = report["currency"]
-    paid = {name: (one["base"], one["bonus"]) for name, one in report["scarcity"].items()}
-    return [
-        (
-            row.items,
-            Rates(
-                parse_amount(paid[row.discipline][0], currency),
-                usual.grade_minor,
-                parse_amount(paid[row.discipline][1], currency),
-            ),
-        )
-        for row in work
-    ]

@@ -8,12 +8,15 @@ from fractions import Fraction
 from typing import Any
 
 from kina_build.errors import InputError, KinaError, Refusal
+from kina_build.rows.tables import read_typed
 from kina_review.economics.advice import Question, advise
 from kina_review.economics.gaps import check_gaps, count_cells, estimate_gaps, pass_drops
+from kina_review.economics.options import CalibrateOptions
 from kina_review.economics.pilot import PilotRow
-from kina_review.money import format_amount
+from kina_review.money import format_amount, parse_amount
 from kina_review.rubric import REVIEWS_PER_ITEM, ReviewRules, Tie
-from kina_review.tournament.scarcity import dearer
+from kina_review.tournament.payrules import pay_of
+from kina_review.tournament.scarcity import DisciplineRow, dearer, scarcity
 
 
 def bonus_by_discipline(
@@ -77,3 +80,18 @@ def scale_pay(
         for name, factor in factors.items()
         if name in bonuses
     }
+
+
+def scarce_pay(report: dict[str, Any], options: CalibrateOptions, rules: ReviewRules) -> dict[str, Any]:
+    """Return base and bonus of each discipline after the rule of scarcity; none without a bonus."""
+    currency, general = report["currency"], options.bonus or report["bonus"]
+    given = {} if options.bonus else report.get("disciplines", {})
+    own = {name: one["bonus"] for name, one in given.items()}
+    factors = scarcity(read_typed(options.scarcity, DisciplineRow) if options.scarcity else [], rules)
+    bonuses = {
+        name: parse_amount(bonus, currency)
+        for name in factors
+        if (bonus := own.get(name) if name in own else general) is not None
+    }
+    base = pay_of("base", options.base, currency, rules)
+    return scale_pay(factors, base, bonuses, currency)

@@ -1,8 +1,8 @@
 """Money: the ledger, payments and their evidence, audits, statements."""
 
 from .book.ledger import Ledger as Ledger
-from .book.ledger import create_ledger as create_ledger
-from .book.ledger import open_ledger as open_ledger
+from .book.opening import create_ledger as create_ledger
+from .book.opening import open_ledger as open_ledger
 from .drawing import assess_audit as assess_audit
 from .drawing import draw_audit as draw_audit
 from .paying import plan_payments as plan_payments

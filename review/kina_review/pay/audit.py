@@ -17,8 +17,10 @@ from pathlib import Path
 
 from kina_build.errors import InputError, Refusal
 from kina_build.rows.jsonl import canonical
-from kina_review.pay.book.ledger import Ledger, open_ledger
-from kina_review.records import Audit, Decision, Finding, LedgerEntry
+from kina_review.pay.book.ledger import Ledger
+from kina_review.pay.book.opening import open_ledger
+from kina_review.payrecords import LedgerEntry
+from kina_review.records import Audit, Decision, Finding
 from kina_review.rubric import LEAST_SEED_LENGTH
 
 COVERS_ALL = "all:"

@@ -20,7 +20,8 @@ from pydantic import Field, StringConstraints
 from kina_build.errors import InputError, Refusal
 from kina_build.rows.jsonl import canonical, dump_document, read_document, writing
 from kina_build.rows.outputs import open_part, sweep
-from kina_review.records import Id, Payment, Record
+from kina_review.payrecords import Payment
+from kina_review.records import Id, Record
 from kina_review.tournament.screening import check_spelling
 
 REF_HEX_DIGITS = 32

@@ -16,7 +16,8 @@ from kina_build.rows.tables import read_typed
 from kina_review.instants import read_moment
 from kina_review.money import format_amount, parse_pay
 from kina_review.pay.batch import need
-from kina_review.pay.book.ledger import Ledger, open_ledger
+from kina_review.pay.book.ledger import Ledger
+from kina_review.pay.book.opening import open_ledger
 from kina_review.pay.book.seal import Head, find_anchors
 from kina_review.pay.options import PlanOptions
 from kina_review.pay.payees import (
@@ -33,7 +34,7 @@ from kina_review.pay.payees import (
 from kina_review.pay.payments import UNDER_WAY, read_payments, sum_states
 from kina_review.pay.plans import Limits, Plan, held_payees, next_plan, plan_into
 from kina_review.pay.providers.files import Transfer, token_of, write_files
-from kina_review.records import Step
+from kina_review.payrecords import Step
 from kina_review.tournament.screening import check_spelling
 
 

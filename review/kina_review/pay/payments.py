@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from kina_build.errors import InputError, Refusal
 from kina_build.rows.jsonl import canonical
 from kina_review.pay.book.ledger import Ledger
-from kina_review.records import LedgerEntry, Payment, PaymentState, Step
+from kina_review.payrecords import LedgerEntry, Payment, PaymentState, Step
 from kina_review.tournament.screening import fold
 
 NEXT: Mapping[PaymentState, frozenset[PaymentState]] = {

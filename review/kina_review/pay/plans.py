@@ -12,7 +12,7 @@ from kina_build.errors import InputError, Refusal
 from kina_review.money import cap, format_amount
 from kina_review.pay.book.ledger import Ledger
 from kina_review.pay.payments import SENT, paid_out, read_payments, step_line, unsettled_hint
-from kina_review.records import LedgerEntry, Payment, Step
+from kina_review.payrecords import LedgerEntry, Payment, Step
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kina_build.errors import InputError, Refusal
-from kina_review.pay.book.ledger import Ledger, check_begun, create_ledger, open_ledger
+from kina_review.pay.book.ledger import Ledger
+from kina_review.pay.book.opening import check_begun, create_ledger, open_ledger
 from kina_review.pay.book.seal import Head
 from kina_review.pay.drafting import check_disputes, draft, draft_lines
 from kina_review.pay.payees import PayeeBook, begin_book, book_path, check_book, read_book, write_book
-from kina_review.records import Finding, LedgerEntry
+from kina_review.payrecords import LedgerEntry
+from kina_review.records import Finding
 from kina_review.tournament.evidence import Place, read_evidence
 from kina_review.tournament.settlement import Settlement, Terms
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kina_review.money import format_amount
 from kina_review.pay.payments import read_step
-from kina_review.records import LedgerEntry
+from kina_review.payrecords import LedgerEntry
 
 SENTENCES: Mapping[str, str] = {
     "complete": "a complete review",

@@ -18,11 +18,12 @@ from kina_review.pay import posting
 from kina_review.pay.audit import read_draws, undrawn
 from kina_review.pay.auditing.auditor import Files, audit
 from kina_review.pay.batch import need
-from kina_review.pay.book.ledger import open_ledger
+from kina_review.pay.book.opening import open_ledger
 from kina_review.pay.book.seal import key_path, mark_path
 from kina_review.pay.options import AuditOptions
 from kina_review.pay.payees import book_path
-from kina_review.records import Audit, Award, Contest, Decision, Finding, LedgerEntry, PayRule
+from kina_review.payrecords import Award, LedgerEntry, PayRule
+from kina_review.records import Audit, Contest, Decision, Finding
 from kina_review.rubric import ReviewRules
 from kina_review.tournament.decisions import decide_items
 from kina_review.tournament.options import SettleOptions

@@ -14,11 +14,11 @@ from kina_build.escapes import in_markdown
 from kina_build.rows.jsonl import write_text
 from kina_build.rows.outputs import make_folder
 from kina_review.money import format_amount
-from kina_review.pay.book.ledger import open_ledger
+from kina_review.pay.book.opening import open_ledger
 from kina_review.pay.book.seal import Head
 from kina_review.pay.payments import read_step
 from kina_review.pay.sentences import rule_sentence, sentence
-from kina_review.records import LedgerEntry
+from kina_review.payrecords import LedgerEntry
 from kina_review.rubric import ReviewRules
 from kina_review.tournament.evidence import read_evidence
 

@@ -14,7 +14,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from kina_build.errors import InputError, Refusal
-from kina_review.records import NOISE, Flaw, Grade, PayRule, Reason, Review, Severity
+from kina_review.payrecords import PayRule
+from kina_review.records import NOISE, Flaw, Grade, Reason, Review, Severity
 from kina_review.rubric import CRITERION_NAMES, ReviewRules, best_score, weighted
 
 MOST_DIGITS = 12

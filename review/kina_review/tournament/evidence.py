@@ -14,7 +14,8 @@ from typing import Literal
 from pydantic import Field
 
 from kina_build.rows.jsonl import canonical
-from kina_review.records import Finding, Grade, LedgerEntry, Record, Review
+from kina_review.payrecords import LedgerEntry
+from kina_review.records import Finding, Grade, Record, Review
 
 OWN = "review"
 """Begin of the grader id of a score that stands in the review itself."""

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kina_build.errors import InputError, Refusal
-from kina_review.records import Grade, PayRule, Review
+from kina_review.payrecords import PayRule
+from kina_review.records import Grade, Review
 
 Place = tuple[str, str]
 """item_id, round."""

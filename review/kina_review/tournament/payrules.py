@@ -11,7 +11,8 @@ from typing import cast, get_args
 from kina_build.errors import InputError, Refusal
 from kina_build.rows.tables import read_typed
 from kina_review.money import exponent, parse_pay
-from kina_review.records import Id, Instant, PayRule, Record
+from kina_review.payrecords import PayRule
+from kina_review.records import Id, Instant, Record
 from kina_review.rubric import ReviewRules, Tie
 
 

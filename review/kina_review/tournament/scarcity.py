@@ -16,7 +16,8 @@ from pydantic import Field
 
 from kina_build.errors import InputError, Refusal
 from kina_build.rows.tables import need_rows
-from kina_review.records import Id, PayRule, Record, Scarcity
+from kina_review.payrecords import PayRule, Scarcity
+from kina_review.records import Id, Record
 from kina_review.rubric import ReviewRules
 from kina_review.tournament.screening import check_spelling
 

@@ -10,17 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 from kina_build.errors import InputError
-from kina_review.records import (
-    Award,
-    Contest,
-    ContestStatus,
-    Finding,
-    Grade,
-    PayRule,
-    Reason,
-    Review,
-    SetAside,
-)
+from kina_review.payrecords import Award, PayRule
+from kina_review.records import Contest, ContestStatus, Finding, Grade, Reason, Review, SetAside
 from kina_review.rubric import REVIEWS_PER_ITEM, ReviewRules
 from kina_review.tournament.contest import Outcome, average_grades, compare_audited, print_score, score_of
 from kina_review.tournament.decisions import round_order

@@ -20,7 +20,8 @@ from typing import Any
 from kina_review.pay.auditing.payments import walk_payments
 from kina_review.pay.auditing.reasons import Case, compare_reasons, derive_reasons
 from kina_review.pay.auditing.rules import Work, wrong_rule, wrong_scarcity
-from kina_review.records import Finding, Grade, LedgerEntry, Review
+from kina_review.payrecords import LedgerEntry
+from kina_review.records import Finding, Grade, Review
 from kina_review.rubric import ReviewRules, weighted
 
 PLACES = 2

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kina_review.records import LedgerEntry
+from kina_review.payrecords import LedgerEntry
 
 PERSONS = 2
 """Who must stand by an adjustment."""

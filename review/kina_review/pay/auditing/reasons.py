@@ -14,7 +14,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from kina_review.records import Finding, LedgerEntry, Review
+from kina_review.payrecords import LedgerEntry
+from kina_review.records import Finding, Review
 
 Key = tuple[str, str, str, str]
 """item_id, round, reviewer_id, kind."""

@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 from kina_build.errors import InputError, Refusal
-from kina_review.records import LedgerEntry
+from kina_review.payrecords import LedgerEntry
 
 FORMAT = "kina-ledger/2"
 """All lines are keyed."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kina_build.errors import InputError, KinaError, Refusal
+from kina_build.errors import InputError, Refusal
 from kina_build.progress import Progress, silent
 from kina_review.pay.book.file import (
     COLUMNS,
@@ -25,7 +25,6 @@ from kina_review.pay.book.file import (
     FORMAT,
     OLDER_FORMAT,
     WHAT_IS,
-    connect,
     fault_of,
     own_schema,
     schema_of,
@@ -34,22 +33,20 @@ from kina_review.pay.book.seal import (
     Head,
     begin_key,
     chain,
-    key_path,
+    lost_key,
     mark_path,
     raise_mark,
     read_key,
     read_mark,
+    walk,
     write_mark,
 )
-from kina_review.records import EntryKind, LedgerEntry
+from kina_review.payrecords import EntryKind, LedgerEntry
 
-REPORT_EVERY = 10_000
 ID_HEX_DIGITS = 16
 
 
 SEALED = "from this line on the chain is keyed"
-UNBEGUN = "0" * 64
-"""Hash in the mark of a ledger that has no line yet."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,7 @@ class Ledger:
         self.format: str = settings["format"]
         self.key = read_key(path)
         if self.format == FORMAT and self.key is None:
-            raise _missing(key_path(path))
+            raise lost_key(path)
         self.currency: str = settings["currency"]
         self.key_check: str = settings["key_check"]
         """Proof that a payee file belongs to this ledger."""
@@ -105,7 +102,8 @@ class Ledger:
     @property
     def genesis(self) -> str:
         """Return the hash before the first line: it covers the settings."""
-        return _genesis(self.format, self.currency, self.key_check, self.key)
+        key = self.key if self.format == FORMAT else None
+        return chain("", [self.format, self.currency, self.key_check], key)
 
     @property
     def public_id(self) -> str:
@@ -206,7 +204,17 @@ class Ledger:
             wanted.setdefault(anchor.count, set()).add(anchor.hash)
         try:
             self._check_file()
-            head = self._walk(wanted, on_progress)
+            sql = f"SELECT {', '.join(COLUMNS)}, hash FROM entries ORDER BY seq"  # noqa: S608  own column names
+            total = self.head().count
+            head = walk(
+                self._connection.execute(sql),
+                self.genesis,
+                begun=self.format == FORMAT,
+                ledger=self.path,
+                key=self.key,
+                wanted=wanted,
+                on_progress=lambda done: on_progress(done, total),
+            )
         except FAULTS as error:
             raise Refusal(f"{self.name}: the file is damaged: {error}") from None
         beyond = max(wanted, default=0)
@@ -237,28 +245,6 @@ class Ledger:
             )
         return mark
 
-    def _walk(self, wanted: dict[int, set[str]], on_progress: Progress) -> Head:
-        last, seq = self.genesis, 0
-        _hold_against(wanted, 0, last, self.name)
-        total = self.head().count
-        key = self.key if self.format == FORMAT else None
-        for row in self._connection.execute(f"SELECT {', '.join(COLUMNS)}, hash FROM entries ORDER BY seq"):  # noqa: S608
-            seq += 1
-            if row[1] == "seal":
-                if self.key is None:
-                    raise _missing(key_path(self.path))
-                key = self.key
-            last = chain(last, row[:-1], key)
-            if row[0] != seq or row[-1] != last:
-                raise Refusal(
-                    f"{self.name}: line {seq} was changed, or a line before it was taken out",
-                    hint="restore a copy from before that; `kina review ledger verify` tells if one is whole",
-                )
-            _hold_against(wanted, seq, last, self.name)
-            if seq % REPORT_EVERY == 0:
-                on_progress(seq, total)
-        return Head(seq, last)
-
     def _check_file(self) -> None:
         found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if found != "ok":
@@ -271,113 +257,3 @@ class Ledger:
             return self._connection.execute(sql).fetchall()
         except FAULTS as error:
             raise fault_of(self.name, error) from None
-
-
-def open_ledger(path: Path, anchors: Sequence[Head] = (), on_progress: Progress = silent) -> Ledger:
-    """Open an existing ledger, after walking its whole chain.
-
-    Args:
-        path: the file.
-        anchors: heads that earlier statements and manifests saw.
-        on_progress: as verify.
-
-    Raises:
-        InputError: no such file, or not a ledger.
-        Refusal: as Ledger.verify.
-    """
-    if not path.exists():
-        lost = mark_path(path).exists() or key_path(path).exists()
-        raise InputError(
-            f"{path}: no such ledger" + (", though its key and mark are there: it was lost" if lost else ""),
-            hint="restore it" if lost else "`kina review settle --ledger` begins one",
-        )
-    return _opened(connect(path), path, anchors, on_progress)
-
-
-def check_begun(path: Path) -> None:
-    """Check that where no ledger is, none was lost: its key would be there still.
-
-    Raises:
-        Refusal: the key of a ledger that had lines lies there.
-    """
-    if path.exists() and path.stat().st_size:
-        return
-    key = read_key(path)
-    if key is not None:
-        _check_fresh(path, key)
-
-
-def create_ledger(path: Path, currency: str, key_check: str) -> Ledger:
-    """Begin a ledger of one currency, or open it if another process was first.
-
-    Raises:
-        InputError: the file cannot be made, or is something else.
-    """
-    try:
-        if not path.exists():  # a touch would change the time of a file that is no ledger
-            path.touch(mode=0o600)
-    except OSError as error:
-        raise InputError(f"{path}: cannot write: {error.strerror or error}") from None
-    connection = connect(path)
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        if not schema_of(connection):
-            for statement in own_schema():
-                connection.execute(statement)
-            _begin_sealed(path, currency, key_check)
-            values = {"format": FORMAT, "currency": currency, "key_check": key_check}
-            connection.executemany("INSERT INTO meta VALUES (?, ?)", values.items())
-        connection.execute("COMMIT")
-    except FAULTS as error:
-        connection.close()
-        raise fault_of(str(path), error) from None
-    except KinaError:
-        connection.close()
-        raise
-    return _opened(connection, path)
-
-
-def _begin_sealed(path: Path, currency: str, key_check: str) -> None:
-    key = read_key(path)
-    if key is None:
-        begin_key(path, Head(0, UNBEGUN))
-        return
-    _check_fresh(path, key)
-
-
-def _check_fresh(path: Path, key: bytes) -> None:
-    mark = read_mark(path, key)
-    if mark is None or mark.count:
-        raise Refusal(
-            f"{path}: is new, but {key_path(path)} belongs to a ledger of "
-            f"{mark.count if mark else 'unknown'} lines: it was lost or moved",
-            hint="restore that ledger, or begin the new one under another name",
-        )
-
-
-def _opened(
-    connection: sqlite3.Connection, path: Path, anchors: Sequence[Head] = (), on_progress: Progress = silent
-) -> Ledger:
-    try:
-        ledger = Ledger(connection, path)
-        ledger.verify(anchors, on_progress)
-    except KinaError:
-        connection.close()
-        raise
-    return ledger
-
-
-def _genesis(form: str, currency: str, key_check: str, key: bytes | None) -> str:
-    return chain("", [form, currency, key_check], key if form == FORMAT else None)
-
-
-def _missing(path: Path) -> Refusal:
-    return Refusal(
-        f"{path}: is missing, and without it nobody can tell whether the ledger was changed",
-        hint="restore the file that was beside the ledger, readable by its owner only",
-    )
-
-
-def _hold_against(wanted: dict[int, set[str]], seq: int, digest: str, name: str) -> None:
-    if seq in wanted and wanted[seq] != {digest}:
-        raise Refusal(f"{name}: line {seq} is not the one an earlier statement saw: the ledger was rewritten")

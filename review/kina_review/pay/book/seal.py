@@ -1,4 +1,4 @@
-"""The key that seals a ledger's chain, and the mark that remembers how far the ledger got.
+"""The chain of a ledger, the key that seals it, and the mark that remembers how far it got.
 
 Whoever edits a line can compute a plain hash anew; without the key nobody can. A ledger that
 was cut, or replaced by an older copy, is shorter than its mark says. Both lie beside the
@@ -14,7 +14,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ from kina_build.rows.outputs import sweep
 KEY = re.compile(r"[0-9a-f]{64}\n?")
 WIDTH = 20
 """Digits of the count in a mark: every mark is equally long, and is overwritten in one write."""
+REPORT_EVERY = 10_000
+"""Lines between two reports of progress."""
 OTHERS = 0o077
 """Permission bits of everybody but the owner."""
 
@@ -167,6 +169,65 @@ def chain(before: str, values: Sequence[Any], key: bytes | None = None) -> str:
     """
     text = f"{before}\n{encode(values)}".encode()
     return hmac.digest(key, text, "sha256").hex() if key else hashlib.sha256(text).hexdigest()
+
+
+def walk(
+    rows: Iterable[Sequence[Any]],
+    genesis: str,
+    *,
+    begun: bool,
+    ledger: Path,
+    key: bytes | None,
+    wanted: Mapping[int, Collection[str]],
+    on_progress: Callable[[int], None],
+) -> Head:
+    """Walk a chain from its first line, hold it against earlier heads, and return where it ends.
+
+    Args:
+        rows: the lines in order: seq, kind and the other values, the hash last.
+        genesis: the hash before the first line.
+        begun: the chain is keyed from its start, not from the line that seals it.
+        ledger: the file, for messages.
+        key: of the chain; None where there is none.
+        wanted: hashes that earlier heads saw, by number of line.
+        on_progress: told of lines walked.
+
+    Raises:
+        Refusal: a line was changed or taken out, is not what an earlier head saw, or the key is missing.
+    """
+    last, seq, used = genesis, 0, key if begun else None
+    _hold_against(wanted, 0, last, ledger)
+    for row in rows:
+        seq += 1
+        if row[1] == "seal":
+            if key is None:
+                raise lost_key(ledger)
+            used = key
+        last = chain(last, row[:-1], used)
+        if row[0] != seq or row[-1] != last:
+            raise Refusal(
+                f"{ledger}: line {seq} was changed, or a line before it was taken out",
+                hint="restore a copy from before that; `kina review ledger verify` tells if one is whole",
+            )
+        _hold_against(wanted, seq, last, ledger)
+        if seq % REPORT_EVERY == 0:
+            on_progress(seq)
+    return Head(seq, last)
+
+
+def _hold_against(wanted: Mapping[int, Collection[str]], seq: int, digest: str, ledger: Path) -> None:
+    if seq in wanted and wanted[seq] != {digest}:
+        raise Refusal(
+            f"{ledger}: line {seq} is not the one an earlier statement saw: the ledger was rewritten"
+        )
+
+
+def lost_key(ledger: Path) -> Refusal:
+    """Return what is said of a ledger whose key is missing."""
+    return Refusal(
+        f"{key_path(ledger)}: is missing, and without it nobody can tell whether the ledger was changed",
+        hint="restore the file that was beside the ledger, readable by its owner only",
+    )
 
 
 def find_anchors(text: str) -> list[Head]:

@@ -18,12 +18,12 @@ from kina_build.errors import Refusal
 from kina_build.rows.source import open_source
 from kina_build.rows.tables import read_typed
 from kina_review.money import format_amount, parse_amount
-from kina_review.pay.book.ledger import open_ledger
+from kina_review.pay.book.opening import open_ledger
 from kina_review.pay.payees import Account, book_path, check_book, other_names, payment_accounts, read_book
 from kina_review.pay.payments import NEXT, UNDER_WAY, batch_payments, move, paid_out, read_payments
 from kina_review.pay.providers.files import CURRENCIES, match_ids
 from kina_review.pay.providers.lists import ProviderRow, read_provider_list
-from kina_review.records import Payment, PaymentState, Step
+from kina_review.payrecords import Payment, PaymentState, Step
 
 
 @dataclass(frozen=True)
