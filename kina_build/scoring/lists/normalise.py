@@ -38,6 +38,9 @@ _STRIPPED = re.compile("[\u064b-\u0652\u0670\u0640]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 """The comma of "3,000"."""
 
+_MAYBE_PUNCTUATION = re.compile(r"[^\w\s+#]|_")
+"""Signs whose category is looked up: matches "." and "_", not "a", "7", "+"."""
+
 _SHORT_I_BREVE = "\u0306"
 
 
@@ -67,13 +70,12 @@ def tier_two(form: str, language: str = "") -> str:
     """Drop articles and punctuation of any script; "+", "#" and decimal points stay."""
     article = _ANY_ARTICLE.get(language)
     text = _THOUSANDS.sub("", article.sub("", form) if article else form)
-    kept = [_unpunctuated(text, place) for place in range(len(text))]
-    return " ".join("".join(kept).split()) or form
+    return " ".join(_MAYBE_PUNCTUATION.sub(_unpunctuated, text).split()) or form
 
 
-def _unpunctuated(text: str, place: int) -> str:
-    sign = text[place]
-    if sign.isalnum() or sign in "+#" or not unicodedata.category(sign).startswith("P"):
+def _unpunctuated(match: re.Match[str]) -> str:
+    text, place, sign = match.string, match.start(), match[0]
+    if not unicodedata.category(sign).startswith("P"):
         return sign
     between_digits = text[place - 1 : place].isdigit() and text[place + 1 : place + 2].isdigit()
     if sign in ".,٫" and between_digits:

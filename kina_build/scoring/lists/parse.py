@@ -16,7 +16,7 @@ from typing import Literal
 
 from kina_build.chat.objects import find_objects
 from kina_build.scoring.lists.blocks import Block, find_blocks, name_column
-from kina_build.scoring.lists.glosses import Known, bare, conjunction, drop_links, resolve
+from kina_build.scoring.lists.glosses import LONGEST_ENTRY, Known, bare, conjunction, drop_links, resolve
 from kina_build.scoring.lists.inline import split_inline
 from kina_build.scoring.lists.literals import read_literal
 from kina_build.scoring.lists.normalise import tier_one, tier_three, tier_two
@@ -85,7 +85,7 @@ def read_list(response: str, language: str | None = None, known: Collection[str]
         known: names of the question, such as the golds: they may hold a comma or an "and"
             themselves, and tell a name from its gloss.
     """
-    text = drop_reasoning(response[:LONGEST_REPLY])[0].replace("\r\n", "\n").replace("\r", "\n").strip()
+    text = drop_reasoning(response)[0][:LONGEST_REPLY].replace("\r\n", "\n").replace("\r", "\n").strip()
     is_known = _tell_known(known, language or "")
     text = _unwrapped_object(text)
     literal = _literal(text)
@@ -186,13 +186,14 @@ def _entries(block: Block, language: str, known: Known) -> list[str] | None:
 
 def _unwrapped(lines: tuple[str, ...]) -> list[str]:
     """Join a line that ends on a comma with the next."""
-    joined: list[str] = []
+    joined: list[list[str]] = []
     for line in lines:
-        if joined and joined[-1].rstrip().endswith((",", "，", "、", ";", "；")):
-            joined[-1] = f"{joined[-1].rstrip()} {line.strip()}"
+        if joined and joined[-1][-1].rstrip().endswith((",", "，", "、", ";", "；")):
+            joined[-1][-1] = joined[-1][-1].rstrip()
+            joined[-1].append(line.strip())
         else:
-            joined.append(line)
-    return joined
+            joined.append([line])
+    return [" ".join(parts) for parts in joined]
 
 
 def _parts(entry: str, language: str, known: Known, *, lines: bool = False) -> list[str]:
@@ -224,7 +225,9 @@ def _tell_known(known: Collection[str], language: str) -> Known:
     """Return a test for the names of the question, under the forms they are matched by."""
     code = language.split("-", maxsplit=1)[0].lower()
     forms = {form for name in known for form in _forms(name, code)}
-    return cache(lambda name: any(form in forms for form in _forms(name, code))) if forms else _nothing
+    if not forms:
+        return _nothing
+    return cache(lambda name: len(name) <= LONGEST_ENTRY and not forms.isdisjoint(_forms(name, code)))
 
 
 def _nothing(_name: str) -> bool:
