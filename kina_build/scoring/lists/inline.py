@@ -13,6 +13,7 @@ from kina_build.scoring.lists.glosses import LONGEST_ENTRY, Known, bare, ends, j
 _HARD = "\n;；؛、|"
 _COMMAS = ",，،"
 _OPEN, _CLOSE = "([{（［【「『《〈", ")]}）］】」』》〉"
+_ANY_CUT = re.compile(rf"[{_HARD}{_COMMAS}/.!?。！？]")
 _GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d])")
 _SLASHES = re.compile(r"\s+/\s+")
 _AFTER_SENTENCE = re.compile(r"(?<=[.!?。！？])\s*(?=\S)")
@@ -47,6 +48,11 @@ LONGEST_PAIR = 1_000
 
 WORDS_OF_A_CLAUSE = 5
 """Words from which a piece that is no name of the question is a clause rather than a name."""
+
+
+def is_one(text: str, language: str) -> bool:
+    """Tell whether a text holds nothing that split_inline could cut it at."""
+    return not (_ANY_CUT.search(text) or joins(language).search(text) or _enumerated(text.strip()))
 
 
 def split_inline(text: str, language: str, known: Known) -> list[str] | None:

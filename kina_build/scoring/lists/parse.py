@@ -17,7 +17,7 @@ from typing import Literal
 from kina_build.chat.objects import find_objects
 from kina_build.scoring.lists.blocks import Block, find_blocks, name_column
 from kina_build.scoring.lists.glosses import LONGEST_ENTRY, Known, bare, conjunction, drop_links, resolve
-from kina_build.scoring.lists.inline import split_inline
+from kina_build.scoring.lists.inline import is_one, split_inline
 from kina_build.scoring.lists.literals import read_literal
 from kina_build.scoring.lists.normalise import tier_one, tier_three, tier_two
 from kina_build.scoring.replies import denials
@@ -131,7 +131,7 @@ def _declines(text: str) -> bool:
 
 
 def _reading(entries: Iterable[str], rule: str, named: Callable[[str], tuple[str, str]]) -> ListReading:
-    resolved = [named(entry) for entry in entries]
+    resolved = list(map(cache(named), entries))
     names = tuple(name for _, name in resolved if name)
     glossed = sum(how not in ("whole", "unresolved") for how, name in resolved if name)
     return ListReading(names, "ok" if names else "empty", rule, glossed)
@@ -173,15 +173,15 @@ def _entries(block: Block, language: str, known: Known) -> list[str] | None:
     """List the entries of a block; None for prose."""
     if block.kind == "table":
         return list(block.entries)
+    parts_of = cache(lambda entry: _parts(entry, language, known, lines=block.kind == "lines"))
     if block.kind == "marked":
-        return [part for entry in block.entries for part in _parts(entry, language, known)]
+        return [part for entry in block.entries for part in parts_of(entry)]
     if len(block.entries) == 1:
         return split_inline(block.entries[0], language, known)
     lines = _unwrapped(block.entries)
-    parts = [part for line in lines for part in _parts(line, language, known, lines=True)]
     if len(lines) == 1:
         return split_inline(lines[0], language, known)
-    return parts
+    return [part for line in lines for part in parts_of(line)]
 
 
 def _unwrapped(lines: tuple[str, ...]) -> list[str]:
@@ -201,7 +201,7 @@ def _parts(entry: str, language: str, known: Known, *, lines: bool = False) -> l
     if _ONE_WORD.fullmatch(entry):
         return [entry]
     how, _ = resolve(entry, known)
-    if how in ("whole", "bold", "before gloss"):
+    if how in ("whole", "bold", "before gloss") or is_one(entry, language):
         return [entry]
     inner = split_inline(entry, language, known) or []
     found = sum(resolve(part, known)[0] != "unresolved" for part in inner)
