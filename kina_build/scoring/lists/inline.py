@@ -13,6 +13,8 @@ from kina_build.scoring.lists.glosses import LONGEST_ENTRY, Known, bare, ends, j
 _HARD = "\n;；؛、|"
 _COMMAS = ",，،"
 _OPEN, _CLOSE = "([{（［【「『《〈", ")]}）］】」』》〉"
+_MARK_HINT = re.compile(r"[\d)）①-⑳❶-❿➀-➉]")
+"""A sign that every mark inside a line has."""
 _ANY_CUT = re.compile(rf"[{_HARD}{_COMMAS}/.!?。！？]")
 _GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d])")
 _SLASHES = re.compile(r"\s+/\s+")
@@ -82,7 +84,7 @@ def split_inline(text: str, language: str, known: Known) -> list[str] | None:
 
 def _enumerated(text: str) -> list[str] | None:
     """Cut "1. Gauss 2. Euler" at its marks."""
-    marks = list(INLINE_MARKS.finditer(text))
+    marks = list(INLINE_MARKS.finditer(text)) if _MARK_HINT.search(text) else []
     if len(marks) < 2:
         marks = _in_order(text)
     if len(marks) < 2:
@@ -195,7 +197,7 @@ def rejoin(pieces: Sequence[str], known: Known, longest: int = 4) -> list[str]:
     while place < len(pieces):
         for length in range(min(longest, len(pieces) - place), 1, -1):
             name = ",".join(pieces[place : place + length])
-            if known(bare(name).rstrip(".")) or known(bare(name)):
+            if known(plain := bare(name)) or (plain.endswith(".") and known(plain.rstrip("."))):
                 joined.append(name)
                 place += length
                 break

@@ -19,7 +19,7 @@ from kina_build.scoring.lists.blocks import Block, find_blocks, name_column
 from kina_build.scoring.lists.glosses import LONGEST_ENTRY, Known, bare, conjunction, drop_links, resolve
 from kina_build.scoring.lists.inline import is_one, split_inline
 from kina_build.scoring.lists.literals import read_literal
-from kina_build.scoring.lists.normalise import tier_one, tier_three, tier_two
+from kina_build.scoring.lists.normalise import TURKIC, has_article, skeleton, tier_one, tier_three, tier_two
 from kina_build.scoring.replies import denials
 from kina_build.scoring.replies.clean import drop_reasoning
 from kina_build.scoring.replies.patterns import Cues
@@ -227,7 +227,17 @@ def _tell_known(known: Collection[str], language: str) -> Known:
     forms = {form for name in known for form in _forms(name, code)}
     if not forms:
         return _nothing
-    return cache(lambda name: len(name) <= LONGEST_ENTRY and not forms.isdisjoint(_forms(name, code)))
+    skeletons = {skeleton(form) for form in forms if form.isascii()}
+
+    def is_known(name: str) -> bool:
+        if len(name) > LONGEST_ENTRY:
+            return False
+        if name.isascii() and code not in TURKIC and skeleton(name) not in skeletons:
+            # most texts are told from all names by their letters alone
+            return has_article(name, code) and not forms.isdisjoint(_forms(name, code))
+        return not forms.isdisjoint(_forms(name, code))
+
+    return cache(is_known)
 
 
 def _nothing(_name: str) -> bool:
