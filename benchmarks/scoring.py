@@ -249,8 +249,8 @@ SHAPES: dict[str, tuple[str, str, str]] = {
     "answer is": ("", "the answer is not A because ", ""),
     "sentences": ("", "The wire heats, so option B is wrong. We compute 14 m. ", "Answer: C"),
 }
-"""What a reply of one shape begins with, repeats and ends on; a number stands for §, so that no two are alike."""
-SIZES = tuple(map(int, os.environ.get("SZ","10000 100000").split()))
+"""What a reply of one shape begins with, repeats and ends on; for § stand numbers, so that no two are alike."""
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 OPTIONS = ("gold", "tin", "lead", "zinc")
 
 
