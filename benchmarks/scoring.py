@@ -249,7 +249,7 @@ SHAPES: dict[str, tuple[str, str, str]] = {
     "answer is": ("", "the answer is not A because ", ""),
     "sentences": ("", "The wire heats, so option B is wrong. We compute 14 m. ", "Answer: C"),
 }
-"""What a reply of one shape begins with, repeats and ends on; for § stand numbers, so that no two are alike."""
+"""What a reply of one shape begins with, repeats and ends on; for § stand numbers: no two are alike."""
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 OPTIONS = ("gold", "tin", "lead", "zinc")
 
