@@ -1,12 +1,13 @@
 """Letters read by peers and by us, and how long re-scoring takes.
 
-Run `python -m benchmarks.scoring [letters|rescore|universe]`. Peers that are not installed
+Run `python -m benchmarks.scoring [letters|rescore|universe|survival]`. Peers that are not installed
 are skipped; lighteval and inspect-ai go into a virtual environment of their own, from which
 this module can be run too (it needs only the standard library, numpy and pydantic).
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -202,7 +203,98 @@ def universes() -> None:
     print(f"processor time {cpu:.1f} s, load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 
 
-PARTS = {"letters": compare_letters, "rescore": rescore, "universe": universes}
+SHAPES: dict[str, tuple[str, str, str]] = {
+    "brackets": ("", "[", ""),
+    "nested objects": ("", '{"a": ', "1"),
+    "broken objects": ("", '{"answer": "A", ', ""),
+    "closed objects": ("", '{"rank": 1, "name": "gold"}\n', ""),
+    "list of texts": ("[", '"gold", ', '"tin"]'),
+    "unclosed fence": ("```json\n[", '"gold", ', ""),
+    "many fences": ("", "```\ngold\n```\n", ""),
+    "fence of fields": ("```\n", "gold§: 6.0\n", "```"),
+    "table": ("| # | name |\n|---|---|\n", "| 1 | gold§ (Au) |\n", ""),
+    "bullets": ("", "- gold§\n", ""),
+    "glossed bullets": ("", "- **Gold§** (Au): a metal, and soft\n", ""),
+    "numbered": ("", "1. gold§\n", ""),
+    "checkboxes": ("", "- [x] gold§\n", ""),
+    "option boxes": ("", "[ ] A\n[x] B\n", ""),
+    "option lines": ("", "A. gold\nB. tin\n", ""),
+    "letter lines": ("", "A\nB\nC\n", ""),
+    "short lines": ("", "A§\n", ""),
+    "comma lines": ("", "gold§,\n", ""),
+    "and lines": ("", "gold and tin and lead and zinc and iron and neon§\n", ""),
+    "quotes": ("[", "'gold', \"it's\", ", ""),
+    "tuples": ("", "('gold', 1), ", ""),
+    "thousands": ("", "3,000 ", ""),
+    "spaced brackets": ("", "]" + " " * 99 + "[", ""),
+    "inline numbers": ("", "1. gold 2. tin ", ""),
+    "comma list": ("", "gold§, tin§, ", "lead and zinc"),
+    "comma names": ("", "gold§, tin§\n", ""),
+    "and": ("", "gold and tin ", ""),
+    "one word": ("", "gold ", ""),
+    "no blank": ("", "a", ""),
+    "capital": ("", "A ", ""),
+    "commas": ("", ",", ""),
+    "newlines": ("A", "\n", "B"),
+    "blanks": ("A", " ", "B"),
+    "dashes": ("", "- ", ""),
+    "Han": ("", "\u91d1\u3001\u94dc\u548c\u9530\u3001", ""),
+    "marks": ("", "e\u0301", ""),
+    "surrogates": ("", "\ud800\u200b", ""),
+    "struck": ("", "~~A~~ ", "B"),
+    "unclosed strikes": ("", "~~A ", ""),
+    "tags": ("", "<s>A</s><think>", ""),
+    "LaTeX": ("", "$\\boxed{\\text{", ""),
+    "Answer: A": ("", "Answer: A\n", ""),
+    "answer is": ("", "the answer is not A because ", ""),
+    "sentences": ("", "The wire heats, so option B is wrong. We compute 14 m. ", "Answer: C"),
+}
+"""What a reply of one shape begins with, repeats and ends on; for § stand numbers: no two are alike."""
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
+OPTIONS = ("gold", "tin", "lead", "zinc")
+
+
+def shaped(shape: str, size: int) -> str:
+    """Return a reply of one shape with about so many characters."""
+    head, unit, tail = SHAPES[shape]
+    body = unit * (size // len(unit))
+    numbers = map("{:x}".format, itertools.count())
+    return head + re.sub("§", lambda _: next(numbers), body)[:size] + tail
+
+
+def list_names(text: str) -> None:
+    from kina_build.scoring.lists import match_names, read_list
+
+    golds = [(option,) for option in OPTIONS]
+    match_names(read_list(text, "en", OPTIONS).names, golds, "en")
+
+
+def read_letter(text: str) -> None:
+    from kina_build.scoring.replies import extract_letter
+
+    extract_letter(text, len(OPTIONS), OPTIONS)
+
+
+def survival() -> None:
+    """Print processor ms a KB of both readers for replies of every shape and size."""
+    for name, read in (("letters", read_letter), ("lists", list_names)):
+        print(f"{name:18}" + "".join(f"{size // 1000:>9} KB" for size in SIZES) + "   ms a KB")
+        for shape in SHAPES:
+            read(shaped(shape, SIZES[0]))  # what is loaded and compiled on first use
+            print(f"{shape:18}" + "".join(_cost(read, shape, size) for size in SIZES), flush=True)
+
+
+def _cost(read: Callable[[str], None], shape: str, size: int) -> str:
+    text = shaped(shape, size)
+    rounds = max(1, 50_000 // size)
+    start = time.process_time()
+    for place in range(rounds):
+        read(f"{text}{place}")  # no two alike: some of what is read is remembered
+    used = time.process_time() - start
+    return f"{used / rounds / size * 1e6:12.3f}"
+
+
+PARTS = {"letters": compare_letters, "rescore": rescore, "universe": universes, "survival": survival}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from kina_build.scoring.replies.labels import LATIN, NATIVE
 
@@ -127,19 +128,19 @@ def _is_plain(match: re.Match[str]) -> bool:
 def _without_remarks(lines: Sequence[str]) -> list[str]:
     if len(lines) < 2:
         return list(lines)
-    kept = [line for place, line in enumerate(lines) if not (_is_heading(lines, place) or is_remark(line))]
+    remark = cache(is_remark)
+    heading = cache(lambda line: _HEADING.fullmatch(line) is not None)
+    kept = [line for line in lines[:-1] if not (heading(line) or remark(line))]
+    kept += [line for line in lines[-1:] if not remark(line)]
     return kept or list(lines)
-
-
-def _is_heading(lines: Sequence[str], place: int) -> bool:
-    line = lines[place]
-    return place + 1 < len(lines) and _HEADING.fullmatch(line) is not None
 
 
 def is_remark(line: str) -> bool:
     """Tell whether a line talks about the list rather than naming a member."""
     if _REMARK.match(line):
         return True
+    if not line.rstrip().endswith(tuple(".!?。！？")):
+        return False
     unspaced = not line.isascii() and len(line.split()) <= 2
     long = len(line) >= 14 if unspaced else len(line.split()) >= WORDS_OF_A_REMARK
     listing = re.search(r"[,;、，；]", line.rstrip(".!?。 ")) is not None

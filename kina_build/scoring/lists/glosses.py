@@ -19,6 +19,9 @@ _LINK = re.compile(r"!?\[([^\[\]]{1,300})\]\([^()\s]{1,500}\)")
 LONGEST_ENTRY = 2_000
 """Characters of an entry that may name something and explain it; a longer one is prose."""
 
+_NO_GLOSS = re.compile(r"[^\W_]+(?: [^\W_]+)*")
+"""Matches "New York", which is read in one way, not "New York (city)" nor "gold: a metal"."""
+
 Known = Callable[[str], bool]
 """Tells whether a text is a name of the question."""
 
@@ -35,6 +38,9 @@ def drop_links(text: str) -> str:
 
 def readings(entry: str) -> Iterator[tuple[str, str]]:
     """Yield (rule, reading) of an entry, the whole of it first."""
+    if _NO_GLOSS.fullmatch(entry):
+        yield "whole", entry
+        return
     whole = bare(entry.replace("**", "").replace("__", ""))
     yield "whole", whole
     if len(whole) <= LONGEST_ENTRY:
@@ -42,14 +48,14 @@ def readings(entry: str) -> Iterator[tuple[str, str]]:
 
 
 def _explained(entry: str, whole: str) -> Iterator[tuple[str, str]]:
-    bold = _BOLD.match(entry)
+    bold = _BOLD.match(entry) if "**" in entry or "__" in entry else None
     if bold:
         yield "bold", bare(bold["name"]).rstrip(":： ")
     head = _DASHED.split(whole, maxsplit=1)[0]
     if head != whole:
         yield "before gloss", bare(head)
     for text in dict.fromkeys((whole, head.strip(), whole.partition(",")[0].strip())):
-        bracket = _BRACKET.match(text)
+        bracket = _BRACKET.match(text) if text.rstrip(".\n").endswith((")", "）", "]")) else None
         if bracket:
             yield "before bracket", bare(bracket["name"])
             yield "inside bracket", bare(bracket["gloss"])
@@ -68,13 +74,13 @@ def resolve(entry: str, known: Known, *, cut: bool = True) -> tuple[str, str]:
         known: tells the names of the question.
         cut: where no reading is known, take what stands before a dash or colon; else the whole.
     """
-    listed = list(readings(entry))
-    for rule, reading in listed:
+    first: dict[str, str] = {}
+    for rule, reading in readings(entry):
         if reading and known(reading):
             return rule, reading
-    by_rule = dict(reversed(listed))
-    name = (by_rule.get("bold") or by_rule.get("before gloss")) if cut else None
-    return "unresolved", name or by_rule["whole"]
+        first.setdefault(rule, reading)
+    name = (first.get("bold") or first.get("before gloss")) if cut else None
+    return "unresolved", name or first["whole"]
 
 
 MORE: dict[str, tuple[str, ...]] = {

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from kina_build.scoring.lists.blocks import INLINE_MARKS, is_remark
-from kina_build.scoring.lists.glosses import Known, bare, ends, joins, opens
+from kina_build.scoring.lists.glosses import LONGEST_ENTRY, Known, bare, ends, joins, opens
 
 _HARD = "\n;；؛、|"
 _COMMAS = ",，،"
 _OPEN, _CLOSE = "([{（［【「『《〈", ")]}）］】」』》〉"
+_MARK_HINT = re.compile(r"[\d)）①-⑳❶-❿➀-➉]")
+"""A sign that every mark inside a line has."""
+_ANY_CUT = re.compile(rf"[{_HARD}{_COMMAS}/.!?。！？]")
 _GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d])")
 _SLASHES = re.compile(r"\s+/\s+")
 _AFTER_SENTENCE = re.compile(r"(?<=[.!?。！？])\s*(?=\S)")
@@ -48,6 +52,11 @@ WORDS_OF_A_CLAUSE = 5
 """Words from which a piece that is no name of the question is a clause rather than a name."""
 
 
+def is_one(text: str, language: str) -> bool:
+    """Tell whether a text holds nothing that split_inline could cut it at."""
+    return not (_ANY_CUT.search(text) or joins(language).search(text) or _enumerated(text.strip()))
+
+
 def split_inline(text: str, language: str, known: Known) -> list[str] | None:
     """List the names of a line; None where it is prose that lists nothing.
 
@@ -75,7 +84,7 @@ def split_inline(text: str, language: str, known: Known) -> list[str] | None:
 
 def _enumerated(text: str) -> list[str] | None:
     """Cut "1. Gauss 2. Euler" at its marks."""
-    marks = list(INLINE_MARKS.finditer(text))
+    marks = list(INLINE_MARKS.finditer(text)) if _MARK_HINT.search(text) else []
     if len(marks) < 2:
         marks = _in_order(text)
     if len(marks) < 2:
@@ -125,8 +134,11 @@ def _without_lead(text: str, known: Known) -> tuple[str, bool]:
 
 
 def _colon(text: str) -> int:
+    if ":" not in text and "：" not in text:
+        return -1
     depth = 0
-    for place, sign in enumerate(text):
+    for found in _signs(":：").finditer(text):
+        place, sign = found.start(), found[0]
         depth += (sign in _OPEN) - (sign in _CLOSE)
         if (
             sign in ":："
@@ -152,19 +164,30 @@ def cut(text: str, delimiters: str) -> Iterator[str]:
     if not any(map(text.__contains__, delimiters)):
         yield text
         return
-    inside = [match.span() for match in _GROUPS.finditer(text) if not text[: match.start()].endswith(",")]
-    held = {place for start, end in inside for place in range(start, end) if text[place] == ","}
+    held = _commas_of_numbers(text) if "," in delimiters else frozenset()
     depth = start = 0
-    for place, sign in enumerate(text):
+    for found in _signs(delimiters).finditer(text):
+        place, sign = found.start(), found[0]
         if sign in _OPEN:
             depth += 1
         elif sign in _CLOSE:
             depth = max(0, depth - 1)
-        elif sign in delimiters and (depth == 0 or sign == "\n") and place not in held:
+        elif (depth == 0 or sign == "\n") and place not in held:
             depth = 0
             yield text[start:place]
             start = place + 1
     yield text[start:]
+
+
+@cache
+def _signs(delimiters: str) -> re.Pattern[str]:
+    return re.compile(f"[{re.escape(delimiters + _OPEN + _CLOSE)}]")
+
+
+def _commas_of_numbers(text: str) -> frozenset[int]:
+    """Return the places of the commas of "3,000"; "1,2,000" is a list."""
+    groups = [m.span() for m in _GROUPS.finditer(text) if text[m.start() - 1 : m.start()] != ","]
+    return frozenset(place for start, end in groups for place in range(start, end) if text[place] == ",")
 
 
 def rejoin(pieces: Sequence[str], known: Known, longest: int = 4) -> list[str]:
@@ -174,7 +197,7 @@ def rejoin(pieces: Sequence[str], known: Known, longest: int = 4) -> list[str]:
     while place < len(pieces):
         for length in range(min(longest, len(pieces) - place), 1, -1):
             name = ",".join(pieces[place : place + length])
-            if known(bare(name).rstrip(".")) or known(bare(name)):
+            if known(plain := bare(name)) or (plain.endswith(".") and known(plain.rstrip("."))):
                 joined.append(name)
                 place += length
                 break
@@ -230,6 +253,8 @@ def _trimmed(piece: str, language: str, known: Known) -> str:
     if known(bare(piece)):
         return piece
     for pattern in (_COUNT, _ENDING, _COUNT):
+        if pattern is _COUNT and not piece.endswith((")", "）")):
+            continue
         shorter = _without_tail(pattern, piece).strip()
         if shorter:
             piece = shorter
@@ -241,10 +266,10 @@ def _without_subject(pieces: Sequence[str], known: Known) -> list[str]:
     if not pieces or known(bare(pieces[0])) or (pieces[0].isascii() and " " not in pieces[0]):
         return list(pieces)
     first = pieces[0]
-    for match in _LEAD_VERB.finditer(first):
-        if known(bare(first[match.end() :])):
-            return [first[match.end() :], *pieces[1:]]
     verbs = list(_LEAD_VERB.finditer(first))
+    for match in verbs:
+        if len(first) - match.end() <= LONGEST_ENTRY and known(bare(first[match.end() :])):
+            return [first[match.end() :], *pieces[1:]]
     if (
         verbs
         and len(pieces) > 1

@@ -5,13 +5,18 @@ from __future__ import annotations
 import ast
 import json
 import re
+import warnings
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from kina_build.chat.objects import written
 
 LONGEST_LITERAL = 200_000
 """Characters of a literal that is read as Python."""
+
+MOST_STARTS = 50
+"""Brackets that are tried as the start of a literal."""
 
 DEEPEST = 20
 """Brackets inside brackets that are read as Python."""
@@ -39,8 +44,15 @@ def read_literal(text: str) -> list[str] | None:
 
 
 def _starts(text: str) -> list[int]:
-    places = [match.start() for match in _START.finditer(text)]
-    return [place for place in places if not text[:place].rstrip().endswith(("]", "\\"))][:50]
+    places = (match.start() for match in _START.finditer(text))
+    return list(islice((place for place in places if _before(text, place) not in ("]", "\\")), MOST_STARTS))
+
+
+def _before(text: str, place: int) -> str:
+    """Return the sign before a place, blanks aside."""
+    while place and text[place - 1].isspace():
+        place -= 1
+    return text[place - 1 : place]
 
 
 def _decoded(text: str, start: int) -> Any:
@@ -59,7 +71,9 @@ def _python(text: str, start: int) -> Any:
     if end < 0 or sum(part.count(sign) for sign in "[{(") > DEEPEST + part.count(","):
         return None
     try:
-        value = ast.literal_eval(part)
+        with warnings.catch_warnings():  # a reply's "3and" is no matter for whoever scores it
+            warnings.simplefilter("ignore")
+            value = ast.literal_eval(part)
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
         return None
     return value if isinstance(value, list | tuple | set | dict) else None

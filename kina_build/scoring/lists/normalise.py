@@ -38,6 +38,19 @@ _STRIPPED = re.compile("[\u064b-\u0652\u0670\u0640]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 """The comma of "3,000"."""
 
+_ASCII = "".join(map(chr, range(128)))
+_UNPUNCTUATED = {
+    ord(sign): "" if sign in ".'" else " "
+    for sign in _ASCII
+    if unicodedata.category(sign).startswith("P") and sign != "#"
+}
+_DECIMAL = re.compile(r"(?<=\d)[.,](?=\d)")
+"""Matches the point of "1.5", not that of "v.5"."""
+_ALL_SIGNS = dict.fromkeys(ord(sign) for sign in _ASCII if not sign.isalnum())
+
+_MAYBE_PUNCTUATION = re.compile(r"[^\w\s+#]|_")
+"""Signs whose category is looked up: matches "." and "_", not "a", "7", "+"."""
+
 _SHORT_I_BREVE = "\u0306"
 
 
@@ -67,13 +80,16 @@ def tier_two(form: str, language: str = "") -> str:
     """Drop articles and punctuation of any script; "+", "#" and decimal points stay."""
     article = _ANY_ARTICLE.get(language)
     text = _THOUSANDS.sub("", article.sub("", form) if article else form)
-    kept = [_unpunctuated(text, place) for place in range(len(text))]
-    return " ".join("".join(kept).split()) or form
+    if text.isascii() and not _DECIMAL.search(text):
+        kept = text.translate(_UNPUNCTUATED)
+    else:
+        kept = _MAYBE_PUNCTUATION.sub(_unpunctuated, text)
+    return " ".join(kept.split()) or form
 
 
-def _unpunctuated(text: str, place: int) -> str:
-    sign = text[place]
-    if sign.isalnum() or sign in "+#" or not unicodedata.category(sign).startswith("P"):
+def _unpunctuated(match: re.Match[str]) -> str:
+    text, place, sign = match.string, match.start(), match[0]
+    if not unicodedata.category(sign).startswith("P"):
         return sign
     between_digits = text[place - 1 : place].isdigit() and text[place + 1 : place + 2].isdigit()
     if sign in ".,٫" and between_digits:
@@ -100,6 +116,17 @@ def tier_three(form: str, language: str = "") -> str:
 @lru_cache(maxsize=4096)
 def _drops_marks(base: str) -> bool:
     return bool(base) and unicodedata.name(base, "").startswith(("LATIN", "GREEK", "CYRILLIC"))
+
+
+def skeleton(name: str) -> str:
+    """Return the letters and digits of an ASCII name, which no tier changes but for an article."""
+    return name.lower().translate(_ALL_SIGNS)
+
+
+def has_article(name: str, language: str) -> bool:
+    """Tell whether an ASCII name may begin with an article."""
+    article = _ANY_ARTICLE.get(language)
+    return article is not None and article.match(name.lower().lstrip().replace("`", "'")) is not None
 
 
 Form = Callable[[str], str]

@@ -16,10 +16,10 @@ from typing import Literal
 
 from kina_build.chat.objects import find_objects
 from kina_build.scoring.lists.blocks import Block, find_blocks, name_column
-from kina_build.scoring.lists.glosses import Known, bare, conjunction, drop_links, resolve
-from kina_build.scoring.lists.inline import split_inline
+from kina_build.scoring.lists.glosses import LONGEST_ENTRY, Known, bare, conjunction, drop_links, resolve
+from kina_build.scoring.lists.inline import is_one, split_inline
 from kina_build.scoring.lists.literals import read_literal
-from kina_build.scoring.lists.normalise import tier_one, tier_three, tier_two
+from kina_build.scoring.lists.normalise import TURKIC, has_article, skeleton, tier_one, tier_three, tier_two
 from kina_build.scoring.replies import denials
 from kina_build.scoring.replies.clean import drop_reasoning
 from kina_build.scoring.replies.patterns import Cues
@@ -85,7 +85,7 @@ def read_list(response: str, language: str | None = None, known: Collection[str]
         known: names of the question, such as the golds: they may hold a comma or an "and"
             themselves, and tell a name from its gloss.
     """
-    text = drop_reasoning(response[:LONGEST_REPLY])[0].replace("\r\n", "\n").replace("\r", "\n").strip()
+    text = drop_reasoning(response)[0][:LONGEST_REPLY].replace("\r\n", "\n").replace("\r", "\n").strip()
     is_known = _tell_known(known, language or "")
     text = _unwrapped_object(text)
     literal = _literal(text)
@@ -131,7 +131,7 @@ def _declines(text: str) -> bool:
 
 
 def _reading(entries: Iterable[str], rule: str, named: Callable[[str], tuple[str, str]]) -> ListReading:
-    resolved = [named(entry) for entry in entries]
+    resolved = list(map(cache(named), entries))
     names = tuple(name for _, name in resolved if name)
     glossed = sum(how not in ("whole", "unresolved") for how, name in resolved if name)
     return ListReading(names, "ok" if names else "empty", rule, glossed)
@@ -173,26 +173,27 @@ def _entries(block: Block, language: str, known: Known) -> list[str] | None:
     """List the entries of a block; None for prose."""
     if block.kind == "table":
         return list(block.entries)
+    parts_of = cache(lambda entry: _parts(entry, language, known, lines=block.kind == "lines"))
     if block.kind == "marked":
-        return [part for entry in block.entries for part in _parts(entry, language, known)]
+        return [part for entry in block.entries for part in parts_of(entry)]
     if len(block.entries) == 1:
         return split_inline(block.entries[0], language, known)
     lines = _unwrapped(block.entries)
-    parts = [part for line in lines for part in _parts(line, language, known, lines=True)]
     if len(lines) == 1:
         return split_inline(lines[0], language, known)
-    return parts
+    return [part for line in lines for part in parts_of(line)]
 
 
 def _unwrapped(lines: tuple[str, ...]) -> list[str]:
     """Join a line that ends on a comma with the next."""
-    joined: list[str] = []
+    joined: list[list[str]] = []
     for line in lines:
-        if joined and joined[-1].rstrip().endswith((",", "，", "、", ";", "；")):
-            joined[-1] = f"{joined[-1].rstrip()} {line.strip()}"
+        if joined and joined[-1][-1].rstrip().endswith((",", "，", "、", ";", "；")):
+            joined[-1][-1] = joined[-1][-1].rstrip()
+            joined[-1].append(line.strip())
         else:
-            joined.append(line)
-    return joined
+            joined.append([line])
+    return [" ".join(parts) for parts in joined]
 
 
 def _parts(entry: str, language: str, known: Known, *, lines: bool = False) -> list[str]:
@@ -200,7 +201,7 @@ def _parts(entry: str, language: str, known: Known, *, lines: bool = False) -> l
     if _ONE_WORD.fullmatch(entry):
         return [entry]
     how, _ = resolve(entry, known)
-    if how in ("whole", "bold", "before gloss"):
+    if how in ("whole", "bold", "before gloss") or is_one(entry, language):
         return [entry]
     inner = split_inline(entry, language, known) or []
     found = sum(resolve(part, known)[0] != "unresolved" for part in inner)
@@ -224,7 +225,19 @@ def _tell_known(known: Collection[str], language: str) -> Known:
     """Return a test for the names of the question, under the forms they are matched by."""
     code = language.split("-", maxsplit=1)[0].lower()
     forms = {form for name in known for form in _forms(name, code)}
-    return cache(lambda name: any(form in forms for form in _forms(name, code))) if forms else _nothing
+    if not forms:
+        return _nothing
+    skeletons = {skeleton(form) for form in forms if form.isascii()}
+
+    def is_known(name: str) -> bool:
+        if len(name) > LONGEST_ENTRY:
+            return False
+        if name.isascii() and code not in TURKIC and skeleton(name) not in skeletons:
+            # most texts are told from all names by their letters alone
+            return has_article(name, code) and not forms.isdisjoint(_forms(name, code))
+        return not forms.isdisjoint(_forms(name, code))
+
+    return cache(is_known)
 
 
 def _nothing(_name: str) -> bool:

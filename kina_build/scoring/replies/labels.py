@@ -8,7 +8,7 @@ import unicodedata
 from functools import cache
 
 from kina_build.scoring.replies import cues
-from kina_build.scoring.replies.patterns import OPENERS, any_of, listed
+from kina_build.scoring.replies.patterns import OPENERS, Cues, any_of, listed
 
 LATIN = string.ascii_uppercase
 
@@ -109,7 +109,7 @@ def label_index(n_options: int) -> dict[str, int]:
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
-_COUNTED_NOUNS = any_of(
+_COUNTED = Cues(
     listed(
         """
         option · choice · opción · opção · вариант · варіант · گزینه · گزینهی · گزینهٔ · विकल्प · বিকল্প · 选项 ·
@@ -117,11 +117,12 @@ _COUNTED_NOUNS = any_of(
         """
     )
 )
-_NUMBER = re.compile(
-    rf"(?P<noun>{_COUNTED_NOUNS}\s*(?:no\.|number|#)?\s*[{OPENERS}]?)(?P<number>\d{{1,2}})(?![\w%°]|[.,]\d|\s*(?:years|percent))"
-    r"|(?<![\d.,])(?P<korean>\d{1,2})(?=번)",
+_NUMBER_BEHIND = re.compile(
+    rf"\s*(?:no\.|number|#)?\s*[{OPENERS}]?(?P<number>\d{{1,2}})(?![\w%°]|[.,]\d|\s*(?:years|percent))",
     re.IGNORECASE,
 )
+"""Matches " no. 2" behind "option", not " 2 years"."""
+_KOREAN = re.compile(r"(?<![\d.,])(?P<number>\d{1,2})(?=번)")
 _DIGIT = re.compile(r"\d")
 _ORDINAL = re.compile(
     rf"\bthe (?P<ordinal>{'|'.join(ORDINALS)}|last) (?P<noun>{any_of(cues.OPTION_NOUNS[:4])})", re.IGNORECASE
@@ -134,14 +135,22 @@ def letter_numbers(text: str, n_options: int) -> str:
         return text  # such items have numbers among their labels
     if "the " in text.lower():
         text = _ORDINAL.sub(lambda match: _ordinal(match, n_options), text)
-    return _NUMBER.sub(_counted, text) if _DIGIT.search(text) else text
+    return _KOREAN.sub(_counted, _count_nouns(text)) if _DIGIT.search(text) else text
+
+
+def _count_nouns(text: str) -> str:
+    parts, done = [], 0
+    for _, end in sorted(_COUNTED.spans(text)):
+        match = _NUMBER_BEHIND.match(text, end)
+        if match:
+            parts += [text[done : match.start("number")], _counted(match)]
+            done = match.end()
+    return "".join([*parts, text[done:]])
 
 
 def _counted(match: re.Match[str]) -> str:
-    place = int(match["number"] or match["korean"]) - 1
-    if not 0 <= place < len(NUMBERED):
-        return match[0]
-    return (match["noun"] or "") + NUMBERED[place]
+    place = int(match["number"]) - 1
+    return NUMBERED[place] if 0 <= place < len(NUMBERED) else match["number"]
 
 
 def _ordinal(match: re.Match[str], n_options: int) -> str:
