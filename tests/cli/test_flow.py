@@ -47,8 +47,10 @@ LINES = (
         " --decisions decisions.jsonl --agreement agreement.json --name demo"
         " --title 'The kina-build demo' -o release"
     ),
-    "score --task multiple-choice --items pool.jsonl --letters-of pool.jsonl --responses responses.jsonl"
-    " -o scores.jsonl",
+    (
+        "score --task multiple-choice --items pool.jsonl --letters-of pool.jsonl --responses responses.jsonl"
+        " -o scores.jsonl"
+    ),
     "rank --scores scores.jsonl --only release/test.jsonl -o leaderboard.json",
     "report . -o report --title 'The kina-build demo'",
 )
