@@ -183,7 +183,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "kina_build/scoring/replies/labels.py",
         "scoring/test_letters.py",
-        ("if not 0 <= place < len(NUMBERED):", "if not 0 < place < len(NUMBERED):"),
+        ("if 0 <= place < len(NUMBERED) else", "if 0 < place < len(NUMBERED) else"),
     ),
     *_of(
         "kina_build/items/checking/quantities.py",
