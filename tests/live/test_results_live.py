@@ -13,7 +13,7 @@ from kina_build.scoring.prompts import INSTRUCTION
 from tests.live.harnesses import INSPECT, LIGHTEVAL, LM_EVAL, WEIGHTS, install, kina, read_rows
 from tests.live.releases import make_demo
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(2400)]
 
 HERE = Path(__file__).parent
 ITEMS = 30
