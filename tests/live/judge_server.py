@@ -61,7 +61,7 @@ class Judge:
             return 200, self.sold[key].body, ""
         if key in self.making:
             self.counts["still being made"] += 1
-            return 409, b'{"error": {"message": "still being made"}}', "1"
+            return 409, b'{"error": {"message": "still being made"}}', "3"
         if fault in ("limited", "broken") and self.tries[key] == 1:
             self.counts[fault] += 1
             return (429, b'{"error": {"message": "slow down"}}', "0.1") if fault == "limited" else (

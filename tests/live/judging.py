@@ -29,7 +29,7 @@ LATENCY_S = 0.1
 TIMEOUT_S = 20.0
 """Far above the latency: a busy machine makes no call late."""
 SLOW_S = 25.0
-"""What a slow call takes: longer than a call may."""
+"""What a slow call takes: longer than a call may; all attempts together outwait it."""
 START_S = 300.0
 LOG = "support.npz.calls.jsonl"
 SETTINGS = """
