@@ -169,6 +169,12 @@ def _check_known(source: str, ids: Iterable[str], by_id: Mapping[str, Any]) -> N
         )
 
 
+def count_reasons(reasons: Iterable[str]) -> str:
+    """Write how many items fell for which kind of reason: what stands before a colon."""
+    kinds = Counter(reason.partition(":")[0] for reason in reasons)
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+
+
 def _nothing_left(wanted: Sequence[str], reasons: Mapping[str, str]) -> str:
     counts = Counter(reasons[item_id] for item_id in wanted).most_common(SHOWN_IDS)
     told = "; ".join(f"{count} {reason}" for reason, count in counts) or "the selection is empty"

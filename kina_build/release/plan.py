@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import keyword
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,7 @@ from kina_build.config import ItemRules, ReleaseRules
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
-from kina_build.release.admission import Admission
+from kina_build.release.admission import Admission, count_reasons
 from kina_build.release.gates import GATES, REDUCED, Draft, exempt, find_faults, tell_less
 from kina_build.release.lettering.order import Lettering, keep_letters, letter_items, make_secret
 from kina_build.release.lettering.references import find_last_texts
@@ -221,9 +220,8 @@ def _reduced(admission: Admission, provenance: Provenance, named: Mapping[str, s
     if provenance.selection is None:
         return ()
     items = {one.item_id: one.reason for one in admission.withheld if one.item_id not in named}
-    kinds = Counter(reason.partition(":")[0] for reason in items.values())
-    why = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-    count = f"{len(items)} of the {provenance.selection['items']} selected items are not released: {why}"
+    lost = f"{len(items)} of the {provenance.selection['items']} selected items"
+    count = f"{lost} are not released: {count_reasons(items.values())}"
     return [GateFault(rule=REDUCED, message=count, items=items, evidence={})] if items else ()
 
 

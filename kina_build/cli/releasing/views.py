@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from kina_build.cli.console import Console
@@ -36,9 +35,10 @@ def show_export(report: dict[str, Any], console: Console) -> None:
             f"({off['low']:.2f} to {off['high']:.2f}); raw scores of {' and '.join(off['splits'])} lie "
             f"{off['raw_bias']:+.2f} points off it, at most {off['raw_most']:.2f}"
         )
-    reasons = Counter(one["reason"].partition(":")[0] for one in report["withheld"])
-    if reasons:
-        told = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    if report["withheld"]:
+        from kina_build.release.admission import count_reasons
+
+        told = count_reasons(one["reason"] for one in report["withheld"])
         console.line(f"withheld {len(report['withheld'])} items: {told}")
     for one in report["exemptions"]:
         console.line(f"let pass {one['rule']} ({one['message']}): {one['reason']}")
