@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -16,10 +15,8 @@ from kina_build.items.pool import read_pool
 from kina_build.project.decisions import Rulings
 from kina_build.project.options import LeaveOutOptions
 from kina_build.release.admission import own_fault
-from kina_build.rows.jsonl import read_document, read_records
+from kina_build.rows.jsonl import read_any_records, read_document
 from kina_review.records import Decision
-
-Record = TypeVar("Record", bound=BaseModel)
 
 COPIES = frozenset({"item_repeated", "keys_conflict"})
 """Rules of `kina check` about several items: dedup says which of them stays."""
@@ -97,7 +94,7 @@ def _fine(rulings: Rulings) -> set[tuple[str, ...]]:
 
 def _broken(path: Path | None, kept: set[str], fine: set[tuple[str, ...]]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for one in _records(path, Finding) if path else ():
+    for one in read_any_records(path, Finding) if path else ():
         if (
             one.item_id != POOL
             and one.severity == "error"
@@ -145,14 +142,9 @@ def _refused_by_panel(path: Path, ids: Sequence[str]) -> dict[str, str]:
 def _refused(path: Path | None, ids: Sequence[str]) -> dict[str, str]:
     if path is None:  # nothing is reviewed: every item is eligible
         return {}
-    told = {one.item_id: one for one in _records(path, Decision)}
+    told = {one.item_id: one for one in read_any_records(path, Decision)}
     reasons = {item: "not reviewed" for item in ids if item not in told}
     for one in told.values():
         if one.decision != ACCEPTED:
             reasons[one.item_id] = f"review: {one.decision}" + (f": {one.reason}" if one.reason else "")
     return reasons
-
-
-def _records(path: Path, model: type[Record]) -> list[Record]:
-    """Read rows of a file of ours, which may have none: no findings is a result too."""
-    return read_records(path, model) if path.stat().st_size else []

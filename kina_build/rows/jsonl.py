@@ -160,6 +160,18 @@ def read_records(path: Path | str, model: type[Record]) -> list[Record]:
     return records
 
 
+def read_any_records(path: Path | str, model: type[Record]) -> list[Record]:
+    """Read a file of ours that may have no rows: no findings is a result too.
+
+    A pipe has no size, so what tells is what was read.
+
+    Raises:
+        InputError: a missing file.
+        RowErrors: as read_records.
+    """
+    return read_records(path, model) if read_bytes(path).strip() else []
+
+
 def read_json(path: Path | str) -> Any:
     """Read one JSON document.
 

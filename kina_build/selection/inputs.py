@@ -109,8 +109,8 @@ def read_conflicts(paths: Path | Sequence[Path], gone: Set[str] = frozenset()) -
 def _read_pairs(path: Path, gone: Set[str]) -> Iterable[Pair]:
     rows = need_rows(path)
     if len(rows) == 1 and "conflict_edges" in rows[0].values:
-        edges = [_pair(edge, rows[0]) for edge in rows[0].values["conflict_edges"] or ()]
-        groups = [_group(group, rows[0]) for group in rows[0].values.get("groups") or ()]
+        edges = [_pair(edge, rows[0]) for edge in _listed(rows[0], "conflict_edges")]
+        groups = [_group(group, rows[0]) for group in _listed(rows[0], "groups")]
         return spread_edges(edges, groups, gone)
     faults = [
         row.fault(f"{key}: missing")
@@ -121,6 +121,14 @@ def _read_pairs(path: Path, gone: Set[str]) -> Iterable[Pair]:
     if faults:
         raise RowErrors(faults, hint=hint_at(rows, "needed columns: item_id, other_id"))
     return [(str(row.values["item_id"]), str(row.values["other_id"])) for row in rows]
+
+
+def _listed(row: Row, name: str) -> list[Any]:
+    """Return a list of a document of ours; one that is not there is empty."""
+    found = row.values.get(name) or []
+    if not isinstance(found, list):
+        raise RowErrors([row.fault(f"{name}: not a list")])
+    return found
 
 
 def _pair(edge: Any, row: Row) -> Pair:
@@ -167,7 +175,7 @@ def _read_ids(path: Path, option: str) -> list[str]:
         rows = [
             Row(row.line, one if isinstance(one, dict) else {}, row.file)
             for row in rows
-            for one in [*(values["dropped"] or ()), *(values.get("held") or ())]
+            for one in [*_listed(row, "dropped"), *_listed(row, "held")]
         ]
     elif DECIDES & values.keys():
         raise InputError(

@@ -57,6 +57,18 @@ def check_instant(value: object) -> object:
     raise ValueError(f"{text[:40]!r} is no instant such as 2026-03-31T23:59:59Z; {STATE_IT}")
 
 
+def to_utc(moment: datetime) -> datetime:
+    """Return an instant in UTC; one without an offset is taken to be UTC.
+
+    Raises:
+        ValueError: its offset moves it before the year 1 or after 9999.
+    """
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{moment.isoformat()} is no instant: UTC shows no such year") from None
+
+
 def read_moment(text: str, option: str) -> datetime:
     """Read an instant that an option gives, in UTC; one without an offset is taken to be UTC.
 
@@ -64,10 +76,9 @@ def read_moment(text: str, option: str) -> datetime:
         UsageError: it is none.
     """
     try:
-        moment = datetime.fromisoformat(str(check_instant(text)))
+        return to_utc(datetime.fromisoformat(str(check_instant(text))))
     except ValueError:
         raise UsageError(f"{option} {text!r} is no instant", hint="such as 2026-03-31T23:59:59Z") from None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def read_end(text: str, option: str) -> datetime:

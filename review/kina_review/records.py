@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from kina_review.instants import check_instant
+from kina_review.instants import check_instant, to_utc
 from kina_review.rubric import CRITERION_NAMES, TOP_RATING
 from kina_review.words import FlawKind, Status, Verdict, read_flaw_kind, read_status, read_verdict
 
 NOISE = Decimal("1e-9")
 """Digits of a score beyond this come from binary floats, not from people."""
-
-
-def _to_utc(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def _drop_noise(score: Decimal) -> Decimal:
@@ -35,7 +31,7 @@ def _known_criteria(marks: dict[str, int]) -> dict[str, int]:
 
 Id = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 """An id as it stands but for outer blanks: never matched by number or by case."""
-Instant = Annotated[datetime, BeforeValidator(check_instant), AfterValidator(_to_utc)]
+Instant = Annotated[datetime, BeforeValidator(check_instant), AfterValidator(to_utc)]
 """A moment in UTC; one without an offset is taken to be UTC."""
 Score = Annotated[Decimal, Field(ge=-1_000_000, le=1_000_000), AfterValidator(_drop_noise)]
 """An exact decimal."""

@@ -120,6 +120,7 @@ def test_scored_items_without_a_key_are_named(tmp_path):
         ({"id": "q", "answer": "A"}, "items.jsonl:1: options: a list required"),
         ({"id": "q", "options": ["x"] * 27, "answer": "A"}, "items.jsonl:1: options: 27, but"),
         ({"id": "q", "options": ["x", "y"], "answer": "C"}, "items.jsonl:1: answer: 'C' is not one of A, B"),
+        ({"id": "q", "options": [{"key": "A"}, {"key": 1.5}], "answer": "C"}, "is not one of A, 1.5"),
     ],
 )
 def test_items_without_a_usable_key_are_named(tmp_path, row, message):

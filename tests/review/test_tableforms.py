@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kina_build.errors import InputError, KinaError, RowErrors
-from kina_review.instants import DateForm, check_instant, find_zone, read_local
+from kina_review.instants import DateForm, check_instant, find_zone, read_local, to_utc
 from kina_review.intake import read_reviews
 from kina_review.records import Review
 from kina_review.tableforms import TableForm
@@ -42,6 +42,12 @@ def test_a_local_date_is_refused_and_the_way_on_is_told(value: str) -> None:
 @pytest.mark.parametrize("value", [1_772_442_012, "1772442012", 1_772_442_012_000, "2026-03-02T09:00:12Z"])
 def test_an_instant_is_read_as_it_stands(value: Any) -> None:
     assert at(value).submitted_at == datetime(2026, 3, 2, 9, 0, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00"])
+def test_an_instant_that_utc_cannot_show_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="UTC shows no such year"):
+        to_utc(datetime.fromisoformat(text))
 
 
 def test_a_day_number_names_the_day_it_may_mean() -> None:

@@ -65,6 +65,15 @@ def test_ids_come_as_rows_or_from_a_selection(tmp_path: Path) -> None:
         read_ids(write(tmp_path / "m.jsonl", '{"id": "a"}\n'))
 
 
+@pytest.mark.parametrize("field", ["conflict_edges", "groups", "dropped", "held"])
+def test_lists_of_a_document_that_are_none_are_refused(tmp_path: Path, field: str) -> None:
+    document = {"kept": [], "conflict_edges": [], "dropped": [], field: 7.5}
+    path = write(tmp_path / "duplicates.json", json.dumps(document))
+    reader = read_ids if field in ("dropped", "held") else read_conflicts
+    with pytest.raises(RowErrors, match=f"{field}: not a list"):
+        reader(path)
+
+
 def test_digests_name_what_was_given_and_only_see_content() -> None:
     matrix = build_matrix(["a", "b"], ["u"], np.array([[1.0], [0.5]]), np.ones(1))
     plain = Inputs(matrix)

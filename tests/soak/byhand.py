@@ -26,6 +26,26 @@ samples = 200
 currency = "USD"
 base = "2.00"
 """
+PROJECT = """
+[project]
+name = "atlas"
+size = 6
+[[project.source]]
+files = ["pool.csv"]
+[project.anchors]
+files = ["anchors.csv"]
+[project.quota]
+by = "subfield"
+[project.release]
+version = "auto"
+"""
+MODELS = ("m0", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "aspen", "cedar9", "oak")
+RULINGS = (
+    ("item", ["q001"], "keep", None, "5238926d08583f63"),
+    ("key", ["q016"], "wrong", "D", "b464c0da92cd5ad4"),
+    ("pair", ["q016", "q054"], "same", None, "bf7b1e2634c6c88f"),
+)
+"""What a person decided on the texts of the demo's pool, as `kina decide` records it."""
 CONDITIONS = ("question", "universe", "operations", "both")
 
 
@@ -70,6 +90,7 @@ def for_support(pool: Rows, anchors: Rows) -> dict[str, Rows]:
 def for_selection(pool: Rows) -> dict[str, Rows]:
     """Return strata, quotas, conflicts, overrides and lists of items."""
     ids = [row["id"] for row in pool]
+    leaves = sorted({(r["discipline"], r["field"], r["subfield"]) for r in pool})
     copies = [
         ("q016", "q054", 1),
         ("q028", "q086", 1),
@@ -85,6 +106,10 @@ def for_selection(pool: Rows) -> dict[str, Rows]:
         "exclude.csv": [{"item_id": ids[3]}, {"item_id": ids[4]}],
         "clusters.csv": [{"item_id": item, "cluster": f"c{n // 2}"} for n, item in enumerate(ids)],
         "pairs.csv": [{"item_id": i, "other_id": o, "duplicate": d} for i, o, d in copies],
+        "taxonomy.csv": [
+            {"code": f"{n}", "discipline": d, "field": f, "subfield": s, "items": 1}
+            for n, (d, f, s) in enumerate(leaves, start=1)
+        ],
         "overrides.jsonl": [
             {"decision": "keep", "item_id": ids[0]},
             {"decision": "different", "item_id": ids[0], "other_id": ids[1], "note": "looked at"},
@@ -111,6 +136,11 @@ def for_review(pool: Rows, reviews: Rows) -> dict[str, Rows]:
                 "_annotator_id": f"set-{row['reviewer_id']}",
             }
             for n, row in enumerate(sent)
+        ],
+        "rulings.jsonl": [
+            {"kind": kind, "subject": subject, "verdict": verdict, "letter": letter, "reason": "looked at",
+             "texts": texts, "at": "2026-03-01T00:00:00Z", "who": "ann"}
+            for kind, subject, verdict, letter, texts in RULINGS
         ],
         "graders.csv": [{"reviewer_id": f"g{n}", "payee_id": f"pg{n}"} for n in range(3)],
         "reviews.csv": [{key: row.get(key, "") for key in flat} for row in reviews],
@@ -167,6 +197,14 @@ def for_scoring(pool: Rows) -> dict[str, Rows]:
         "replies.jsonl": [
             {"id": text, "response": text, "n_options": 4} for text in ("Answer: B", "(C)", "I do not know")
         ],
+        "wide.csv": [
+            {"item_id": item, "discipline": "law"} | {m: _right(n, m) for m in MODELS}
+            for n, item in enumerate(ids)
+        ],
+        "wide.jsonl": [
+            {"item_id": item, "model": m, "score": _right(n, m)} for m in MODELS for n, item in enumerate(ids)
+        ],
+        "families.csv": [{"model": m, "family": m[0]} for m in MODELS],
         "matrix.csv": [
             {"item_id": item, "discipline": "law"} | {m: (n + len(m)) % 2 for m in ("aspen", "cedar9", "oak")}
             for n, item in enumerate(ids)
@@ -178,6 +216,11 @@ def for_scoring(pool: Rows) -> dict[str, Rows]:
             for c, name in enumerate(CONDITIONS)
         ],
     }
+
+
+def _right(place: int, model: str) -> int:
+    """Say whether a model is right on an item: able models more often."""
+    return int(place * 7 % 11 <= MODELS.index(model) + place % 2)
 
 
 def write_rows(path: Path, rows: Rows) -> None:

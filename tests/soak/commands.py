@@ -2,7 +2,8 @@
 
 In a line, a word that is a file or folder of the small world is read by the command. Marks
 before a name: `<` it comes on stdin, `+` it is read although no word names it, `!` it is read
-and written, `>` it is written. Names that begin with "out" are new.
+and written, `>` it is written, `~` it is written although no word names it. Names that begin
+with "out" are new.
 """
 
 from __future__ import annotations
@@ -158,9 +159,47 @@ review pay reconcile --ledger !flying.db +flying.db.payees.json +flying.db.key +
 review pay adjust --ledger !flying.db +flying.db.key +flying.db.mark --payment b0001-00001 --paid 1.00 \
  --reason slip --by ann --approved-by bob
 review pay status --ledger ledger.db +ledger.db.key +ledger.db.mark
+fix pool.jsonl -o !patches.jsonl
+fix pool.jsonl --accept diagnoses.jsonl --item q016 --by ann --why slip -o !patches.jsonl
+import pool.csv --patch patches.jsonl -o out.jsonl
+repair pool.jsonl --responses responses.jsonl -o out.jsonl
+overrides rulings.jsonl --pool pool.jsonl -o out.jsonl
+leave-out pool.jsonl --findings findings.jsonl --duplicates duplicates.json --contamination \
+ contamination.json --reviewed decisions.jsonl --ruling rulings.jsonl -o out.json
+taxonomy taxonomy.csv --pool pool.jsonl -o out.csv
+
+results inspect.json -o out.jsonl --responses out2.jsonl
+results harness -o out.jsonl
+results helm -o out.jsonl
+results ever -o out.jsonl
+results model_outputs_m_5shots.json -o out.jsonl
+results runner.jsonl -o out.jsonl
+results matrix.csv -o out.jsonl
+compare aspen oak --scores wide.jsonl -o out.csv
+compare m0 m1 --scores wide.jsonl --only selection.json --clusters clusters.csv
+shrink wide.csv -k 6 --method random --estimator linear -o out.json --write-estimator out2.json +kina.toml
+shrink wide.jsonl --given small.json --families families.csv --strata strata.csv --by stratum
+difficulty wide.csv --strata pool.jsonl -o out.jsonl
+score --task multiple-choice --items pool.jsonl --responses responses.jsonl --estimate estimator.json \
+ --allow-partial -o out.jsonl
+init pool.csv anchors.csv responses.jsonl reviews.jsonl reviewers.csv ~kina.toml
+status --config project.toml +pool.csv +anchors.csv
+why q016 --config project.toml +pool.csv +pool.jsonl +anchors.csv
+build --dry-run --config project.toml +pool.csv +anchors.csv
+review import studio.json argilla.json -o out.jsonl
+review import studio_flat.json doccano_ann.jsonl --lowest-rating 1 -o out.jsonl
+review agreement studio.json
+review pay reconcile --ledger !flying.db +flying.db.payees.json +flying.db.key +flying.db.mark --batch b0001 \
+ --provider-list paypal.json
+review pay reconcile --ledger !flying.db +flying.db.payees.json +flying.db.key +flying.db.mark --batch b0001 \
+ --provider-list wise.json
+review pay reconcile --ledger !flying.db +flying.db.payees.json +flying.db.key +flying.db.mark --batch b0001 \
+ --provider-list prolific.json
+review pay reconcile --ledger !flying.db +flying.db.payees.json +flying.db.key +flying.db.mark --batch b0001 \
+ --provider-list mturk.json --payees payees.csv
 """
 
-MARKS = "<+!>"
+MARKS = "<+!>~"
 
 
 @dataclass(frozen=True)
@@ -201,11 +240,11 @@ def _reader(line: str, world: Path) -> Reader:
         if mark == "<":
             stdin, name = name, "-"
             read.append(stdin)
-        elif known and mark != ">":
+        elif known and mark not in (">", "~"):
             read.append(name)
-        if mark in ("!", ">") and mark:
+        if mark in ("!", ">", "~"):
             written.append(name)
-        if mark != "+":
+        if mark not in ("+", "~"):
             words.append(name)
     return Reader(line, tuple(words), stdin, tuple(dict.fromkeys(read)), tuple(written))
 

@@ -28,6 +28,7 @@ from kina_review.pay import paying
 from tests.dedup.conftest import WordEncoder
 from tests.soak import byhand
 from tests.soak.byhand import Rows, write_rows
+from tests.soak.foreign import write_foreign
 
 PLANTED = ("q016", "q054", "q028", "q086")
 """Copies in the demo's pool that the small pool holds, whatever else it takes."""
@@ -49,6 +50,9 @@ select --support support.npz --anchors anchors.jsonl -k 12 --strata pool.jsonl -
  --conflicts duplicates.json --exclude duplicates.json -o selection.json
 certify selection.json --support support.npz --anchors anchors.jsonl --strata pool.jsonl --quota \
  budget.jsonl --conflicts duplicates.json --exclude duplicates.json -o certificate.json
+shrink wide.csv -k 6 --method random --estimator linear --write-estimator estimator.json
+repair pool.jsonl --responses responses.jsonl -o diagnoses.jsonl
+fix pool.jsonl --item q016 --set question=? --by ann --why slip -o patches.jsonl
 review assign pool.jsonl --reviewers reviewers.csv --open-cap 0 -o assignments.jsonl
 review push pool.jsonl assignments.jsonl --reviewers reviewers.csv --folder worksheets -o desk.json
 review graders reviews.jsonl --graders graders.csv -o grading.jsonl
@@ -124,10 +128,7 @@ def _take_from_demo() -> None:
 
 
 def _write_by_hand() -> None:
-    pool, anchors = (
-        list(csv.DictReader(io.StringIO(Path(name).read_text(encoding="utf-8"))))
-        for name in ("pool.csv", "anchors.csv")
-    )
+    pool, anchors = _table("pool.csv"), _table("anchors.csv")
     tables = byhand.for_support(pool, anchors) | byhand.for_selection(pool) | byhand.for_scoring(pool)
     for name, rows in (tables | byhand.for_review(pool, _lines("reviews.jsonl"))).items():
         write_rows(Path(name), rows)
@@ -141,6 +142,7 @@ def _write_by_hand() -> None:
     Path("corpus.txt").write_text(said, encoding="utf-8")
     Path("kina.toml").write_text(byhand.SETTINGS, encoding="utf-8")
     Path("batch.toml").write_text(byhand.BATCH, encoding="utf-8")
+    Path("project.toml").write_text(byhand.PROJECT, encoding="utf-8")
 
 
 def _commit() -> str:
@@ -162,12 +164,17 @@ def _write_from_made() -> None:
     write_rows(Path("drawn.csv"), found)
     line = "score --task multiple-choice --release release --responses bare.jsonl --allow-partial"
     invoke([*line.split(), "--letters-of", "release", "-o", "released.jsonl"])
+    write_foreign(_table("pool.csv"), _table("payments.csv"))
     Path("dataset/data").mkdir(parents=True)
     shutil.copy("raw.parquet", "dataset/data/test-00000-of-00001.parquet")
     for name, state in (("flying.db", "in_flight"), ("open.db", "cancelled")):
         for more in ("", ".payees.json", ".key", ".mark"):
             shutil.copy(f"ledger.db{more}", f"{name}{more}")
         invoke(["review", "pay", "mark", "--ledger", name, "--batch", "b0001", "--state", state])
+
+
+def _table(name: str) -> Rows:
+    return list(csv.DictReader(io.StringIO(Path(name).read_text(encoding="utf-8"))))
 
 
 def _lines(name: str) -> Rows:

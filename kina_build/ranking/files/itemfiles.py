@@ -146,7 +146,10 @@ def _item_key(values: dict[str, Any], seen: set[str]) -> ItemKey:
         raise ValueError("options: a list required")
     if len(options) > len(LETTERS):
         raise ValueError(f"options: {len(options)}, but letters end at {LETTERS[-1]}")
-    letters = [o["key"] if isinstance(o, dict) and "key" in o else LETTERS[i] for i, o in enumerate(options)]
+    letters = [
+        str(option["key"]) if isinstance(option, dict) and "key" in option else LETTERS[place]
+        for place, option in enumerate(options)
+    ]
     if not isinstance(letter, str) or letter not in letters:
         raise ValueError(f"answer: {letter!r} is not one of {', '.join(letters)}")
     discipline = values.get("discipline") or values.get("category") or ""

@@ -179,5 +179,5 @@ def _seconds(sample: Mapping[str, Any]) -> float | None:
         return None
     try:
         return (datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds()
-    except ValueError:
+    except (ValueError, TypeError):
         return None
