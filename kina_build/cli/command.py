@@ -59,8 +59,7 @@ def command(
         def call(**arguments: Any) -> None:
             given = {p.name: arguments.pop(p.name) for p in shared}
             console = Console(json=given["json"], quiet=given["quiet"], verbose=given["verbose"])
-            run = Run(console, given["config"], given.get("force", False), given.get("overwrite", False))
-            with_errors_shown(console, lambda: _call(function, run, arguments, kind))
+            with_errors_shown(console, lambda: _call(function, _run(console, given), arguments, kind))
 
         call.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
         call.__annotations__ = {p.name: p.annotation for p in (*own, *shared)}
@@ -69,6 +68,11 @@ def command(
         return function
 
     return register
+
+
+def _run(console: Console, given: Mapping[str, Any]) -> Run:
+    config = given_once("config", given["config"], ("config",))
+    return Run(console, config, given.get("force", False), given.get("overwrite", False))
 
 
 def _options_of(function: Callable[..., None]) -> type | None:

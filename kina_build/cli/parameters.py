@@ -17,7 +17,7 @@ from kina_build.options import Role, Spec, specs
 
 COMMON = {
     "config": Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             "--config", metavar="FILE", help="Settings file; default: the nearest kina.toml upward."
         ),

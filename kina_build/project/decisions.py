@@ -17,7 +17,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, model_validator
 from kina_build.dedup.overrides import Override
 from kina_build.items.model import Item
 from kina_build.project.options import Kind
-from kina_build.rows.jsonl import canonical, read_records
+from kina_build.rows.jsonl import canonical, read_any_records
 
 FOLDER = "decisions"
 HASH_DIGITS = 16
@@ -145,7 +145,7 @@ def read_ruling_files(paths: Sequence[Path]) -> Rulings:
     """
     latest: dict[tuple[str, tuple[str, ...], str], Ruling] = {}
     for path in sorted(paths):
-        for one in read_records(path, Ruling) if path.stat().st_size else ():
+        for one in read_any_records(path, Ruling):
             latest[one.kind, one.subject, one.who] = one
     by_subject: dict[tuple[str, tuple[str, ...]], list[Ruling]] = {}
     for (kind, subject, _), one in sorted(latest.items()):

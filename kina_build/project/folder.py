@@ -10,6 +10,7 @@ from typing import Any
 from kina_build.config import CONFIG_NAME, Section, check_section, find_config, load_settings
 from kina_build.errors import ConfigError, UsageError
 from kina_build.project.table import ProjectTable, ReviewBatch
+from kina_build.rows.source import is_stream
 
 OWNED = ("ledger", "contests", "decisions")
 """Keys of a batch file that name artefacts: a project's have names of their own."""
@@ -50,7 +51,12 @@ def find_project(config: Path | None = None) -> Project | None:
 
     Raises:
         ConfigError: an unreadable file, an unknown key or a bad value.
+        UsageError: a pipe, which stands in no folder.
     """
+    if config is not None and is_stream(config):
+        raise UsageError(
+            f"{config}: a project has a folder, and a pipe has none", hint="name kina.toml itself"
+        )
     found = config or find_config(Path.cwd())
     if found is None:
         return None

@@ -133,6 +133,12 @@ def read_responses(path: Path | str) -> ResponseFile:
     )
 
 
+def _replies(listed: Any) -> list[dict[str, Any]]:
+    if not isinstance(listed, list) or not all(isinstance(reply, dict) for reply in listed):
+        raise ValueError("responses: not a list of objects")
+    return listed
+
+
 def _is_json(text: str) -> bool:
     try:
         parse_json(text, limits())
@@ -154,7 +160,7 @@ def _parse(row: Any, path: Path) -> Iterator[Response | Question]:
     yield question
     model = path.resolve().parent.parent.name or path.stem
     shown = tuple(map(hash_option, question.choices))
-    for sample, reply in enumerate(row["responses"]):
+    for sample, reply in enumerate(_replies(row["responses"])):
         text = reply.get("content")
         yield Response(
             item_id=question.item_id,

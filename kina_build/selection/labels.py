@@ -149,7 +149,7 @@ def _in_order(path: Path, ids: Encoded, codes: NDArray[np.int32], names: list[st
         same = ids[1:] == ids[:-1]
         torn = np.flatnonzero(same & (codes[1:] != codes[:-1]))
         if len(torn):
-            raise InputError(f"{path}: {ids[torn[0]].decode()!r} has two labels")
+            raise InputError(f"{path}: {ids[torn[0]].decode(errors='replace')!r} has two labels")
         kept = np.concatenate([[True], ~same])
         ids, codes = ids[kept], codes[kept]
     return Labels(ids, codes, names)
