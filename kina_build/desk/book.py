@@ -12,7 +12,6 @@ from kina_build.project.deciding import make_ruling, record_ruling
 from kina_build.project.decisions import FOLDER, OPEN, Ruling
 from kina_build.project.options import Kind
 from kina_build.rows.jsonl import read_records
-from kina_build.rows.source import forget
 
 Key = tuple[str, tuple[str, ...]]
 """Kind and subject of a decision."""
@@ -102,7 +101,6 @@ class Book:
             if not (act.is_in(past) and past and past.texts == ruling.texts):
                 record_ruling(self.root, ruling)
                 written += 1
-        forget(self.root / FOLDER)
         return written
 
     def undo(self, who: str) -> list[Ruling]:

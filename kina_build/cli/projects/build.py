@@ -157,7 +157,7 @@ def why(run: Run, options: WhyOptions) -> None:
     Where it was imported from, what was found, its copies, support and reviews, what was decided,
     whether and as which pick it was selected or why not, what it is released as, who answered it.
     """
-    from kina_build.project.life import tell_life
+    from kina_build.project.life.told import tell_life
 
     with in_project(run.config) as project:
         life = tell_life(project, options.item)
