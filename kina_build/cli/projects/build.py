@@ -92,7 +92,7 @@ def _end(console: Console, walk: Walk, bar: Progress) -> Callable[[Entry, Outcom
 
 def _ended(stage: Stage, outcome: Outcome) -> str:
     if outcome.exit_code == 1:
-        return "done, with findings" if stage.finds else "it said no"
+        return "done, with findings" if stage.finds else "refused"
     return f"failed ({outcome.exit_code})" if outcome.exit_code else "done"
 
 

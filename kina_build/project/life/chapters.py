@@ -143,7 +143,7 @@ def _released(path: Path) -> Told:
         file = path / f"{split}.jsonl"
         for line, row in iter_rows(file) if file.exists() and file.stat().st_size else ():
             key = "kept apart" if row.get("answer") is None else str(row["answer"])
-            yield str(row.get("id")), f"{record.name} {record.version}, {file.name}:{line}, key {key}"
+            yield str(row.get("id")), f"{record.name} {record.version}, {file.name}:{line}, key {key} there"
 
 
 def _answered(path: Path) -> Told:
