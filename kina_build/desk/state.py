@@ -59,6 +59,8 @@ class Desk:
     _state: State | None = field(default=None, repr=False)
     _job: Future[State] | None = field(default=None, repr=False)
     _reader: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1), repr=False)
+    _beside: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1), repr=False)
+    """For what must not hold up the reading of the folder."""
 
     def state(self, *, now: bool = False) -> State:
         """Return the folder as it is now; as it was, while it is being read anew.
@@ -98,7 +100,7 @@ class Desk:
         Raises:
             NotYet: it goes on; ask again.
         """
-        job = self._reader.submit(work)
+        job = self._beside.submit(work)
         try:
             return job.result(self.patience_s)
         except TimeoutError:
@@ -144,7 +146,7 @@ class Desk:
             "text": safe_text,
             "item_url": item_url,
             "flags": FLAGS,
-            "behind": self.is_behind,
+            "outdated": self.is_behind,
         }
         environment = make_environment("kina_build.desk")
         html = environment.get_template(template).render(

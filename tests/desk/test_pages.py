@@ -154,6 +154,7 @@ def test_pages_stand_while_files_are_read_anew(tmp_path: Path, monkeypatch: pyte
     assert "Doubtful keys" in before
     hold.set()
     desk.state(now=True)
+    assert "have changed" not in browser.get("/decide/copies").text
     after = browser.get("/").text
     assert "Doubtful keys" not in after
     assert "have changed" not in after
