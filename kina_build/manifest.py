@@ -176,6 +176,11 @@ def _changed_param(past: Any, now: Any, name: str = "") -> str:
         return next(filter(None, inner), "")
     if canonical(past) == canonical(now):
         return ""
+    if isinstance(past, list) and isinstance(now, list) and all(isinstance(x, str) for x in past + now):
+        changes = [(one, "is new") for one in now if one not in past]
+        changes += [(one, "is gone") for one in past if one not in now]
+        if changes:
+            return f"{name}: {_short(changes[0][0])} {changes[0][1]}"
     return f"{name}: {_short(past)} became {_short(now)}"
 
 

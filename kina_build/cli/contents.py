@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import typer
 from typer.core import TyperGroup
 
 from kina_build.cli.console import Console
@@ -101,6 +102,35 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "pay": "Plan, track and reconcile payments",
         },
     },
+    "kina review exam": {
+        "Commands": {
+            "draw": "Draw two rounds of items, flawed ones among them",
+            "mark": "Mark answers, and name who passed both rounds",
+        },
+    },
+    "kina review audit": {
+        "Commands": {
+            "commit": "Print what to publish before the batch opens",
+            "draw": "Draw accepted items to audit, by the seed",
+            "assess": "Report how many accepted items are flawed",
+        },
+    },
+    "kina review ledger": {
+        "Commands": {
+            "verify": "Check that no line was changed or lost",
+            "audit": "Derive every sum again from files and terms",
+            "show": "List the lines, first ones first",
+        },
+    },
+    "kina review pay": {
+        "Commands": {
+            "plan": "Plan the payment of all that is owed",
+            "mark": "Say that a batch is on its way, failed, or unknown",
+            "reconcile": "Settle a batch by the provider's list",
+            "adjust": "Book what a payment really paid",
+            "status": "Show what is owed, and how each batch stands",
+        },
+    },
 }
 """By command path, then by group: a summary of each command, in the order of the flow."""
 
@@ -155,6 +185,13 @@ class Contents(TyperGroup):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows, col_max=20)
+
+
+def add_group(parent: typer.Typer, name: str, summary: str) -> typer.Typer:
+    """Add a group of commands, which shows its contents, to an app or another group."""
+    group = typer.Typer(name=name, help=summary, cls=Contents, no_args_is_help=True, rich_markup_mode=None)
+    parent.add_typer(group)
+    return group
 
 
 def _path(ctx: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from kina_build.items.model import Item
 from kina_build.project.funnel import funnel_files, funnel_rows
 from kina_build.ranking.itemanalysis import ItemFigures
 from kina_build.report.artefacts import Artefacts, read_artefacts
-from kina_build.report.find import Found, find_files
+from kina_build.report.find import Found, find_files, list_files
 from kina_build.report.rows import DecisionRow, DoubtRow, FindingRow, PatchRow, ReviewRow
 
 ANCHORS = 5
@@ -32,6 +32,7 @@ FLAGS: Mapping[str, str] = {
 AGREED = "agreed_rival"
 """Flag of a doubt: strong models agree on another option than the key."""
 Stamp = tuple[tuple[str, int, int, int], ...]
+"""Of files: name, place on disk, size, time."""
 SPLIT = 0.5
 """Share of the models for the option that most of them choose, below which they are at odds."""
 
@@ -236,17 +237,23 @@ def read_bench(root: Path) -> Bench:
         InputError: no such folder, or a file in it that cannot be read.
     """
     found = find_files(root)
-    stamp = stamp_files(list(found.files.values()))
+    stamp = stamp_files(root, found)
     artefacts = read_artefacts(found.files)
     if funnel_files(root):
         artefacts = replace(artefacts, funnel=funnel_rows(root))
     return Bench(root, found, artefacts, stamp)
 
 
-def stamp_files(paths: Sequence[Path]) -> Stamp:
-    """Return what tells that a file was written anew: its name, place on disk, size and time.
+def is_fresh(bench: Bench) -> bool:
+    """Tell whether the folder still holds what was read."""
+    return stamp_files(bench.root, bench.found) == bench.stamp
+
+
+def stamp_files(root: Path, found: Found) -> Stamp:
+    """Return what tells that a file came, went, or was written anew.
 
     Two files that follow each other within a tick of the clock may be alike in all but the place.
     """
-    found = ((path.name, path.stat()) for path in paths if path.exists())
-    return tuple((name, stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in found)
+    names = tuple((path.name, 0, 0, 0) for path in list_files(root))
+    stats = ((path.name, path.stat()) for path in found.files.values() if path.exists())
+    return names + tuple((name, stat.st_ino, stat.st_size, stat.st_mtime_ns) for name, stat in stats)

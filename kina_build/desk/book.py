@@ -11,8 +11,7 @@ from kina_build.items.model import Item
 from kina_build.project.deciding import make_ruling, record_ruling
 from kina_build.project.decisions import FOLDER, OPEN, Ruling
 from kina_build.project.options import Kind
-from kina_build.rows.jsonl import read_records
-from kina_build.rows.source import forget
+from kina_build.rows.jsonl import read_any_records
 
 Key = tuple[str, tuple[str, ...]]
 """Kind and subject of a decision."""
@@ -56,7 +55,7 @@ class Book:
         """
         found: dict[Key, dict[str, Ruling]] = {}
         for path in sorted((self.root / FOLDER).glob("*.jsonl")):
-            for one in read_records(path, Ruling) if path.stat().st_size else ():
+            for one in read_any_records(path, Ruling):
                 found.setdefault((one.kind, one.subject), {})[one.who] = one
         held = {key: {w: r for w, r in said.items() if r.verdict != OPEN} for key, said in found.items()}
         return {key: said for key, said in held.items() if said}
@@ -70,7 +69,7 @@ class Book:
         said = [
             one
             for path in sorted((self.root / FOLDER).glob("*.jsonl"))
-            for one in (read_records(path, Ruling) if path.stat().st_size else ())
+            for one in read_any_records(path, Ruling)
             if item_id in one.subject
         ]
         return sorted(said, key=lambda one: one.at)
@@ -102,7 +101,6 @@ class Book:
             if not (act.is_in(past) and past and past.texts == ruling.texts):
                 record_ruling(self.root, ruling)
                 written += 1
-        forget(self.root / FOLDER)
         return written
 
     def undo(self, who: str) -> list[Ruling]:

@@ -106,7 +106,7 @@ class Deciding:
         )
 
     def _decide(self, request: Request, form: Mapping[str, str]) -> Response:
-        state = self.desk.state()
+        state = self.desk.state(now=True)
         cases, at = self._find(state, request)
         if at is None or text_hash(cases[at].items) != form.get("texts"):
             return self.desk.missing("The texts have changed since this page was shown: look again.", 409)
@@ -115,7 +115,9 @@ class Deciding:
         if choice is None:
             return PlainTextResponse("There is no such choice.", 400)
         book, who = self.desk.book(), self.desk.deciding(request)
-        book.record(choice.acts, who, form.get("reason", "").strip() or f"{choice.label} ({case.kind})")
+        reason = form.get("reason", "").strip() or f"{choice.label} ({case.kind})"
+        with self.desk.lock:
+            book.record(choice.acts, who, reason)
         latest = book.latest()
         ordered = [*cases[at + 1 :], *cases[:at]]
         following = next((one for one in ordered if not one.decided(latest)), None)
@@ -133,7 +135,8 @@ class Deciding:
         if form.get("choice") == "map" and tried and tried.works:
             act = Act("columns", (name,), "map", columns=tuple(chosen.items()))
             reason = form.get("reason", "").strip() or "looked at its columns"
-            self.desk.book().record([act], self.desk.deciding(request), reason)
+            with self.desk.lock:
+                self.desk.book().record([act], self.desk.deciding(request), reason)
             return RedirectResponse("/decide", 303)
         held = {column: key for key, names in chosen.items() for column in names.split(",")}
         return self.desk.render(
@@ -142,8 +145,9 @@ class Deciding:
         )  # fmt: skip
 
     def _undo(self, request: Request) -> Response:
-        state = self.desk.state()
-        back = {(one.kind, one.subject) for one in self.desk.book().undo(self.desk.deciding(request))}
+        state, book = self.desk.state(now=True), self.desk.book()
+        with self.desk.lock:
+            back = {(one.kind, one.subject) for one in book.undo(self.desk.deciding(request))}
         for cases in state.cases.values():
             for case in cases:
                 if any(choice.acts[-1].key in back for choice in case.choices):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 from urllib.parse import urlencode
 
@@ -17,7 +18,7 @@ from kina_build.desk.search import read_query
 from kina_build.desk.state import Desk, link_item, make_page, navigation
 from kina_build.desk.words import compare_words
 from kina_build.project.folder import find_project
-from kina_build.project.life import tell_life
+from kina_build.project.life.told import tell_life
 from kina_build.report.site import PAGES, make_environment, page_values, render_page
 
 Known = TypeVar("Known")
@@ -111,7 +112,7 @@ class Pages:
         )
         if item_id not in state.bench.items or project is None:
             return self.desk.missing("The project has no such item.")
-        life = tell_life(project, item_id)
+        life = self.desk.later(partial(tell_life, project, item_id, self.desk.cache))
         return self.desk.render(
             "desk_life.html.jinja", state, "/items", page=item_id, life=life, item_id=item_id
         )

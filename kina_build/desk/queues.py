@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kina_build.dedup.records import DuplicatePair, chance_of
 from kina_build.desk.bench import AGREED, FLAGS, Bench
 from kina_build.desk.book import Act, Key
-from kina_build.desk.words import align
+from kina_build.desk.words import fold
 from kina_build.items.model import Item
 from kina_build.project.decisions import Ruling, text_hash
 from kina_build.report.rows import DoubtRow, FindingRow
@@ -155,9 +155,8 @@ def _pair_case(bench: Bench, pair: DuplicatePair) -> Case:
 
 def _right_letter(item: Item, other: Item) -> str | None:
     """Return the option of an item that says what the other item's key says, where it is not its own key."""
-    said = _answer(other, other.correct_answer)
-    rows = (row for row in align(item, other) if row.left and row.right and row.right.answer == said)
-    letter = next((row.left.key for row in rows if row.left), None)
+    said = fold(_answer(other, other.correct_answer))
+    letter = next((option.key for option in item.options if fold(option.answer) == said), None)
     return None if letter == item.correct_answer else letter
 
 

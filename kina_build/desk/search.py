@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from kina_build.desk.bench import Bench
 from kina_build.encode.vectorcache import default_cache
 from kina_build.items.model import Item
 from kina_build.rows.jsonl import canonical
+from kina_build.rows.kept import ask_kept, clean_text
 
 FORM = 1
 """Of the file: another form is another file."""
 ITEMS_A_PAGE = 50
-KEPT = 8
-"""Index files that are kept; older ones are removed."""
 WORD = re.compile(r"\w+")
 UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """A letter of a script that does not put spaces between words: such texts are searched letter by letter."""
@@ -60,26 +58,35 @@ class Hits:
         return max(1, -(-self.total // ITEMS_A_PAGE))
 
 
+Rows = tuple[tuple[Item, tuple[tuple[str, str], ...]], ...]
+"""Items with their facets and values."""
+
+
 @dataclass(frozen=True)
 class Index:
     """The index of one flow."""
 
-    path: Path
+    folder: Path
+    name: str
+    rows: Rows = field(repr=False)
+    """What it is made of, should it be lost."""
 
     def find(self, query: Query) -> Hits:
         """Find items by words and facets; words match from their beginning, all of them must."""
-        with contextlib.closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)) as base:
-            base.execute("PRAGMA temp_store = MEMORY")
-            base.execute("CREATE TEMP TABLE found (n INTEGER PRIMARY KEY)")
-            condition, values = _condition(query)
-            base.execute(f"INSERT INTO found SELECT n FROM items WHERE {condition}", values)  # noqa: S608
-            (total,) = base.execute("SELECT count(*) FROM found").fetchone()
-            start = (max(1, query.page) - 1) * ITEMS_A_PAGE
-            rows = base.execute(
-                "SELECT item_id FROM items JOIN found USING (n) ORDER BY n LIMIT ? OFFSET ?",
-                (ITEMS_A_PAGE, start),
-            )
-            return Hits(tuple(str(item_id) for (item_id,) in rows), int(total), _facets(base))
+        return ask_kept(self.folder, self.name, self.fill, partial(_find, query))
+
+    def fill(self, base: sqlite3.Connection) -> None:
+        """Write all items and what they are found by."""
+        base.executescript(SCHEMA)
+        items = enumerate(item for item, _ in self.rows)
+        texts = ((n, clean_text(i.item_id), clean_text(i.question), clean_text(_body(i))) for n, i in items)
+        base.executemany("INSERT INTO items VALUES (?, ?, ?, ?)", texts)
+        facets = enumerate(found for _, found in self.rows)
+        tags = ((n, facet, clean_text(value)) for n, found in facets for facet, value in found)
+        base.executemany("INSERT INTO tags VALUES (?, ?, ?)", tags)
+        base.execute("INSERT INTO words(words) VALUES ('rebuild')")
+        base.execute("CREATE INDEX by_tag ON tags (facet, value, n)")
+        base.execute("CREATE INDEX by_item ON tags (n)")
 
 
 def open_index(bench: Bench, folder: Path | None = None) -> Index:
@@ -89,53 +96,31 @@ def open_index(bench: Bench, folder: Path | None = None) -> Index:
         bench: the flow.
         folder: where index files are kept; default: the user's cache folder.
     """
-    rows = [(item, tuple(bench.facets(item))) for item in bench.items.values()]
+    rows = tuple((item, tuple(bench.facets(item))) for item in bench.items.values())
     total = hashlib.sha256(canonical([FORM]).encode())
     for item, tags in rows:
         total.update(canonical([item.item_id, _body(item), tags]).encode("utf-8", "surrogatepass"))
-    kept = folder or default_cache().parent / "desk"
-    kept.mkdir(parents=True, exist_ok=True)
-    path = kept / f"{total.hexdigest()[:32]}.sqlite"
-    if not path.exists():
-        _build(path, rows)
-    _sweep(kept, path)
-    return Index(path)
+    index = Index(folder or default_cache().parent / "desk", total.hexdigest()[:32], rows)
+    index.find(Query())
+    return index
 
 
-def _build(path: Path, rows: Sequence[tuple[Item, tuple[tuple[str, str], ...]]]) -> None:
-    """Write the file under another name first: nobody reads half of it."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    part.unlink(missing_ok=True)
-    with contextlib.closing(sqlite3.connect(part)) as base:
-        base.executescript(SCHEMA)
-        texts = ((n, i.item_id, _clean(i.question), _clean(_body(i))) for n, (i, _) in enumerate(rows))
-        base.executemany("INSERT INTO items VALUES (?, ?, ?, ?)", texts)
-        tags = ((n, facet, _clean(value)) for n, (_, found) in enumerate(rows) for facet, value in found)
-        base.executemany("INSERT INTO tags VALUES (?, ?, ?)", tags)
-        base.execute("INSERT INTO words(words) VALUES ('rebuild')")
-        base.execute("CREATE INDEX by_tag ON tags (facet, value, n)")
-        base.execute("CREATE INDEX by_item ON tags (n)")
-        base.commit()
-    part.replace(path)
-
-
-def _sweep(folder: Path, own: Path) -> None:
-    """Remove what is left of killed runs, and all but the newest files."""
-    others = sorted(
-        (path for path in folder.glob("*.sqlite") if path != own), key=lambda path: -path.stat().st_mtime
+def _find(query: Query, base: sqlite3.Connection) -> Hits:
+    base.execute("PRAGMA temp_store = MEMORY")
+    base.execute("CREATE TEMP TABLE found (n INTEGER PRIMARY KEY)")
+    condition, values = _condition(query)
+    base.execute(f"INSERT INTO found SELECT n FROM items WHERE {condition}", values)  # noqa: S608
+    (total,) = base.execute("SELECT count(*) FROM found").fetchone()
+    start = (max(1, query.page) - 1) * ITEMS_A_PAGE
+    rows = base.execute(
+        "SELECT item_id FROM items JOIN found USING (n) ORDER BY n LIMIT ? OFFSET ?", (ITEMS_A_PAGE, start)
     )
-    for path in others[KEPT - 1 :]:
-        path.unlink(missing_ok=True)
+    return Hits(tuple(str(item_id) for (item_id,) in rows), int(total), _facets(base))
 
 
 def _body(item: Item) -> str:
     texts = [item.question, item.question_material or "", *(option.answer for option in item.options)]
     return "\n".join([*texts, item.explanation or "", item.question_source or ""])
-
-
-def _clean(text: str) -> str:
-    """Replace halves of letters, which a JSON escape can bring into a text and SQLite does not take."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _condition(query: Query) -> tuple[str, list[str]]:
@@ -144,7 +129,7 @@ def _condition(query: Query) -> tuple[str, list[str]]:
     for facet, value in query.tags.items():
         parts.append("n IN (SELECT n FROM tags WHERE facet = ? AND value = ?)")
         values += [facet, value]
-    text = _clean(query.text).strip()
+    text = clean_text(query.text).strip()
     if UNSPACED.search(text):
         for word in text.split():
             parts.append("instr(item_id || char(10) || body, ?)")

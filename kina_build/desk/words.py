@@ -71,21 +71,43 @@ def _mark(words: Sequence[str]) -> list[Span]:
 def align(one: Item, other: Item) -> list[Beside]:
     """Put the options of two items beside each other by what they say, whatever their letters."""
     left, right = list(one.options), list(other.options)
-    partner: dict[int, int] = {}
-    for likeness in (1.0, ALIKE):
-        for n, option in enumerate(left):
-            if n not in partner:
-                free = [m for m in range(len(right)) if m not in partner.values()]
-                best = max(free, key=lambda m: _likeness(option, right[m]), default=None)
-                if best is not None and _likeness(option, right[best]) >= likeness:
-                    partner[n] = best
+    partner = _equal(left, right)
+    for n, option in enumerate(left):
+        if n not in partner:
+            free = [m for m in range(len(right)) if m not in partner.values()]
+            best = _closest(option, [right[m] for m in free])
+            if best is not None:
+                partner[n] = free[best]
     rows = [Beside(option, right[partner[n]] if n in partner else None) for n, option in enumerate(left)]
     return rows + [Beside(None, option) for m, option in enumerate(right) if m not in partner.values()]
 
 
-def _likeness(one: Option, other: Option) -> float:
-    first, second = (" ".join(option.answer.casefold().split()) for option in (one, other))
-    return 1.0 if first == second else SequenceMatcher(None, first, second, autojunk=False).ratio() * 0.999
+def _equal(left: Sequence[Option], right: Sequence[Option]) -> dict[int, int]:
+    """Return which options say the same, as places on the left and on the right."""
+    places: dict[str, list[int]] = {}
+    for m, option in enumerate(right):
+        places.setdefault(fold(option.answer), []).append(m)
+    found = ((n, places.get(fold(option.answer))) for n, option in enumerate(left))
+    return {n: free.pop(0) for n, free in found if free}
+
+
+def _closest(option: Option, others: Sequence[Option]) -> int | None:
+    """Return the place of the option that is likest, the first of equal ones; None where none is alike."""
+    best, most = None, ALIKE
+    for m, other in enumerate(others):
+        pair = SequenceMatcher(None, fold(option.answer), fold(other.answer), autojunk=False)
+        # the quick ratios are never below the ratio, which takes a thousand times as long
+        if pair.real_quick_ratio() < most or pair.quick_ratio() < most:
+            continue
+        ratio = pair.ratio()
+        if ratio > most or (best is None and ratio == most):
+            best, most = m, ratio
+    return best
+
+
+def fold(text: str) -> str:
+    """Return a text without what does not matter to its meaning: capitals and the width of spaces."""
+    return " ".join(text.casefold().split())
 
 
 def _kind(words: Sequence[str]) -> Difference:

@@ -15,7 +15,8 @@ from kina_build.engine import map_in_processes
 from kina_build.errors import InputError
 from kina_build.items.importing.rawfile import Reject
 from kina_build.items.model import Item
-from kina_build.rows.jsonl import read_records, write_records
+from kina_build.rows.jsonl import read_json, read_records, write_records
+from kina_build.rows.tables import read_table
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,25 @@ def read_pool(path: Path | str) -> list[Item]:
             hint="ids must be unique: `kina import` gives every row its own",
         )
     return items
+
+
+def read_item_ids(path: Path) -> list[str]:
+    """Read which items are meant: a selection.json (`item_ids`), or rows with an item_id.
+
+    Raises:
+        InputError: a file that is neither.
+    """
+    if path.suffix == ".json":
+        document = read_json(path)
+        ids = document.get("item_ids") if isinstance(document, dict) else document
+        if isinstance(ids, list) and all(isinstance(i, str) for i in ids):
+            return ids
+        raise InputError(f"{path}: no list item_ids", hint="`kina select` writes it")
+    rows = read_table(path)
+    ids = [row.values.get("item_id", row.values.get("id")) for row in rows]
+    if not all(isinstance(i, str) for i in ids):
+        raise InputError(f"{path}: a row has no item_id")
+    return ids
 
 
 def write_pool(path: Path | str, items: Iterable[Item]) -> int:

@@ -7,6 +7,6 @@ from .folder import find_project as find_project
 from .folder import need_project as need_project
 from .funnel import read_funnel as read_funnel
 from .graph.stages import Stage as Stage
-from .life import tell_life as tell_life
+from .life.told import tell_life as tell_life
 from .status import read_status as read_status
 from .walk import Walk as Walk

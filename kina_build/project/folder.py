@@ -14,6 +14,8 @@ from kina_build.rows.source import is_stream
 
 OWNED = ("ledger", "contests", "decisions")
 """Keys of a batch file that name artefacts: a project's have names of their own."""
+PAID_LATER = ("payments", "provider", "payees", "cap", "paid_before", "since")
+"""Keys of a batch file that only payments read, which are no stage: here they would do nothing."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +100,15 @@ class _Page(Section):
 
 def _batch(table: Any, origin: str) -> ReviewBatch:
     batch = check_section(_ReviewPage, {"review": {"batch": table}}, origin).review.batch
-    for key in OWNED:
-        if getattr(batch, key) is not None:
-            raise ConfigError(
-                f"{origin}: review.batch.{key}: the project names this file itself", hint="leave the line out"
-            )
+    for keys, why, hint in (
+        (OWNED, "the project names this file itself", "leave the line out"),
+        (
+            PAID_LATER,
+            "no stage of a project pays",
+            "kina review pay takes it",
+        ),
+    ):
+        for key in keys:
+            if getattr(batch, key) not in (None, ()):
+                raise ConfigError(f"{origin}: review.batch.{key}: {why}", hint=hint)
     return batch

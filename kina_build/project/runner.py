@@ -180,7 +180,7 @@ def refusal_cases(stage: Stage, outcome: Outcome) -> list[Case]:
         str(one.get("message", one)) if isinstance(one, Mapping) else str(one)
         for one in report.get("faults") or ()
     ]
-    lines = faults or [line for line in outcome.said if line.strip()] or ["it said no"]
+    lines = faults or [line for line in outcome.said if line.strip()] or ["it was refused"]
     hint = next((line.removeprefix("hint: ") for line in lines if line.startswith("hint: ")), "")
     told = [line.removeprefix("error: ") for line in lines if not line.startswith("hint: ")]
     if "--map " in hint:

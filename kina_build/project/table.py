@@ -114,10 +114,11 @@ class Panel(Section):
 
 
 class TopUp(Section):
-    """Select before the reviews are in, and refill what they take out: [project.top_up]."""
+    """Select first, review what was selected, refill what that takes out: [project.top_up]."""
 
     accepted_only: bool = False
-    """As `kina top-up --accepted-only`; false: items that nobody reviewed may come in."""
+    """As `kina top-up --accepted-only`: the whole pool is reviewed, to have a reserve; false: only what was
+    selected is reviewed, items that nobody reviewed may come in, and their reviews are waited for."""
 
 
 class ReleaseTable(Section):

@@ -12,11 +12,12 @@ from pydantic import BaseModel, ConfigDict
 from kina_build.dedup.records import Duplicates
 from kina_build.project.decisions import Ruling, Rulings
 from kina_build.project.folder import Project
+from kina_build.project.funnel import read_selected
 from kina_build.project.graph import stages
 from kina_build.project.graph.stages import Stage
 from kina_build.project.log import Case
-from kina_build.rows.jsonl import iter_rows, read_document, read_records
-from kina_review.records import Assignment, Audit, Contest, Finding
+from kina_build.rows.jsonl import iter_rows, read_any_records, read_document
+from kina_review.records import Assignment, Audit, Contest, Decision, Finding
 from kina_review.rubric import REVIEWS_PER_ITEM
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -170,6 +171,23 @@ def _reviewed(project: Project) -> set[tuple[str, str]]:
     return {(row.item_id, row.reviewer_id) for row in rows if row.submitted_at is not None}
 
 
+def _unreviewed(project: Project, rulings: Rulings) -> list[Case]:
+    """List the items that came in for others, and that nobody reviewed."""
+    items, _ = read_selected(project.root / stages.TOPPED)
+    told = {one.item_id for one in _records(project.root / stages.DECISIONS, Decision)}
+    people = project.batch.reviewers if project.batch else None
+    earlier = f" --earlier {stages.ASSIGNMENTS}" if people else ""
+    how = (
+        f"kina review assign {stages.POOL} --only {stages.TOPPED} --reviewers {people or 'FILE'}{earlier}"
+        " -o assignments-2.jsonl, and add their reviews to review.batch.reviews"
+    )
+    return [
+        Case(kind="refill", subject=(one,), message=f"{one}: came in for another, not reviewed yet", how=how)
+        for one in items
+        if one not in told
+    ]
+
+
 def _open_contests(project: Project, rulings: Rulings) -> list[Case]:
     contests = _records(project.root / stages.CONTESTS, Contest)
     left = [one.item_id for one in contests if one.status == "open"]
@@ -216,7 +234,7 @@ def _table(path: Path) -> list[Finding]:
 
 
 def _records(path: Path, model: type[Record]) -> list[Record]:
-    return read_records(path, model) if path.exists() and path.stat().st_size else []
+    return read_any_records(path, model) if path.exists() else []
 
 
 Finder = Callable[[Project, Rulings], list[Case]]
@@ -225,5 +243,6 @@ FINDERS: Mapping[str, Finder] = {
     "triage": _doubtful,
     "assign": _open_reviews,
     "settle": _open_contests,
+    "top-up": _unreviewed,
 }
 """Stage to what looks for its cases."""

@@ -167,7 +167,7 @@ class Walk:
             return "--force"
         if past is None:
             return reason
-        return "it said no before" if past.exit_code and not stage.finds else ""
+        return "it was refused before" if past.exit_code and not stage.finds else ""
 
     def _keep(self, stage: Stage, reason: str) -> StageStatus:
         """Leave an artefact as it is that people work with already."""
@@ -203,7 +203,7 @@ class Walk:
         entry = self.last.get(stage.name)
         if entry is None or not entry.refused or entry.refused != fingerprint(job):
             return None
-        reason = entry.cases[0].message if entry.cases else "it said no"
+        reason = entry.cases[0].message if entry.cases else "it was refused"
         return self._status(stage, "waiting", reason, entry.cases, stops=True)
 
     def _handed_out(self, stage: Stage) -> bool:

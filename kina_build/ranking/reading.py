@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from kina_build.config import RankingRules
 from kina_build.dedup import Contamination
 from kina_build.errors import UsageError
+from kina_build.items.pool import read_item_ids
 from kina_build.progress import Progress, silent
 from kina_build.ranking.assembly import Extras, rank_board
 from kina_build.ranking.board import Board, Missing, build_board
@@ -187,7 +188,7 @@ def read_board(options: RankOptions) -> tuple[Board, Extras]:
         table.disciplines,
         clusters=_clusters(options, table, keys),
         filter_models=filtered,
-        only=itemfiles.read_item_ids(options.only) if options.only else None,
+        only=read_item_ids(options.only) if options.only else None,
         known=table.known,
         missing=options.missing,
     )

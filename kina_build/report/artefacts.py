@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from kina_build.dedup.records import Duplicates
 from kina_build.errors import InputError, UsageError
@@ -29,7 +29,7 @@ from kina_build.report.rows import (
     ReviewRow,
     ScoreRow,
 )
-from kina_build.rows.jsonl import iter_rows, read_document, read_json, read_records
+from kina_build.rows.jsonl import iter_rows, read_document, read_json, read_own_records
 from kina_build.selection.reading import read_selection
 from kina_build.selection.records import Selection
 from kina_build.support.matrix import SupportMatrix
@@ -167,16 +167,7 @@ def _rows(files: Mapping[str, Path], part: str, model: type[Record]) -> tuple[Re
     if path is None:
         return None
     # no findings is a result too: an empty file says so
-    return _own_rows(path, model) if path.stat().st_size else ()
-
-
-def _own_rows(path: Path, model: type[Record]) -> tuple[Record, ...]:
-    """Read rows, hundreds of thousands of them in a second; what is not sound is read again, to be named."""
-    try:
-        with path.open("rb") as file:
-            return tuple(model.model_validate_json(line) for line in file if not line.isspace())
-    except ValidationError:
-        return tuple(read_records(path, model))
+    return tuple(read_own_records(path, model))
 
 
 def _object(path: Path) -> dict[str, Any]:

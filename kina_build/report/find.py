@@ -91,9 +91,7 @@ def find_files(folder: Path) -> Found:
         raise InputError(
             f"{folder}: no such folder", hint="give the folder that holds pool.jsonl and the rest"
         )
-    parts = {
-        path: _usual(path) or look_into(path) for path in sorted(folder.iterdir()) if not _is_beside(path)
-    }
+    parts = {path: _usual(path) or look_into(path) for path in list_files(folder)}
     alike = {part: [path for path, one in parts.items() if one == part] for part in FILES}
     files = {part: taken for part, paths in alike.items() if (taken := _take(part, paths)) is not None}
     left_out = {
@@ -102,6 +100,11 @@ def find_files(folder: Path) -> Found:
         if path.is_file() and path not in files.values()
     }
     return Found(files, left_out, tuple(alike["release"]), tuple(alike["selection"]))
+
+
+def list_files(folder: Path) -> list[Path]:
+    """List what may be a part of the flow, by name."""
+    return sorted(path for path in folder.iterdir() if not _is_beside(path))
 
 
 def look_into(path: Path) -> str | None:

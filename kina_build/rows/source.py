@@ -81,10 +81,14 @@ _reading = Reading()
 
 
 @contextmanager
-def reading() -> Iterator[Reading]:
-    """Begin a command's reading: what was held and known before does not count."""
+def reading(*, remembers: bool = True) -> Iterator[Reading]:
+    """Begin a command's reading: what was held and known before does not count.
+
+    Args:
+        remembers: what is read twice must be the same; false: of a server, whose files may change.
+    """
     global _reading  # noqa: PLW0603  streams belong to the process, not to a caller
-    before, _reading = _reading, Reading(remembers=True)
+    before, _reading = _reading, Reading(remembers=remembers, limits=_reading.limits)
     try:
         yield _reading
     finally:

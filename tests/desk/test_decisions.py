@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from kina_build.desk.queues import _right_letter
 from kina_build.project.decisions import read_rulings
 from kina_build.rows.jsonl import write_records
 from kina_build.rows.source import reading
-from tests.desk.flow import write_desk_flow
+from tests.desk.flow import item, write_desk_flow
 from tests.desk.test_guard import HERE, KEY, client
 
 ORIGIN = {"origin": HERE}
@@ -27,7 +28,7 @@ def flow(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def desk(flow: Path) -> Iterator[TestClient]:
-    with reading():  # as in the command, whose reading is one from beginning to end
+    with reading(), reading(remembers=False):  # as the server has it within the command
         found = client(flow, follow=True)
         found.get(f"/?token={KEY}")
         yield found
@@ -66,6 +67,13 @@ def test_a_wrong_key_names_the_right_letter_by_what_the_other_says(desk: TestCli
     choose(desk, "keys", "4")
     (row,) = written(flow)
     assert (row["kind"], row["subject"], row["verdict"], row["letter"]) == ("key", ["fuse-a"], "wrong", "B")
+
+
+def test_a_right_letter_is_named_only_where_the_text_is_the_same() -> None:
+    left = item("l", "?", ("15.2 kJ", "15.4 kJ", "10 kJ"), "A")
+    assert _right_letter(left, item("r", "?", ("10  KJ", "15.2 kJ"), "A")) == "C"
+    assert _right_letter(left, item("r", "?", ("15.3 kJ", "15.2 kJ"), "A")) is None
+    assert _right_letter(left, item("r", "?", ("15.2 kJ", "10 kJ"), "A")) is None
 
 
 def test_the_queue_goes_on_to_the_next_open_case(desk: TestClient, flow: Path) -> None:

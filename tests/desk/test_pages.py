@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from html.parser import HTMLParser
 from pathlib import Path
+from threading import Event
 
 import pytest
 from starlette.testclient import TestClient
 
+from kina_build.desk.app import make_app
+from kina_build.desk.bench import Bench, read_bench
+from kina_build.desk.state import Desk, NotYet
 from kina_build.release import build_release
 from kina_build.rows.jsonl import write_records
 from tests.desk.flow import HOSTILE, write_desk_flow
@@ -130,6 +134,59 @@ def test_a_file_written_anew_is_read_anew(tmp_path: Path) -> None:
     (flow / "pool.jsonl").write_text("{}\n")
     answer = desk.get("/")
     assert (answer.status_code, "pool.jsonl:1: item_id" in answer.text) == (409, True)
+
+
+def test_pages_stand_while_files_are_read_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "flow").mkdir()
+    flow, hold = write_desk_flow(tmp_path / "flow"), Event()
+    desk = Desk(flow, "A desk", "ann", cache=tmp_path / "cache", patience_s=0)
+    browser = TestClient(make_app(desk, KEY, 8000), base_url=HERE)
+    assert "have changed" not in browser.get(f"/?token={KEY}").text
+
+    def slow(root: Path) -> Bench:
+        hold.wait()
+        return read_bench(root)
+
+    monkeypatch.setattr("kina_build.desk.state.read_bench", slow)
+    (flow / "triage.jsonl").unlink()
+    before = browser.get("/").text
+    assert "have changed" in before
+    assert "Doubtful keys" in before
+    hold.set()
+    desk.state(now=True)
+    assert "have changed" not in browser.get("/decide/copies").text
+    after = browser.get("/").text
+    assert "Doubtful keys" not in after
+    assert "have changed" not in after
+
+
+def test_a_life_that_is_not_read_yet_is_waited_for_beside_the_other_pages(tmp_path: Path) -> None:
+    (tmp_path / "flow").mkdir()
+    flow, hold = write_desk_flow(tmp_path / "flow"), Event()
+    for name in ("findings.jsonl", "duplicates.json"):  # only as much of them as pages show
+        (flow / name).unlink()
+    (flow / "kina.toml").write_text('[project]\nname = "small"\n')
+    desk = Desk(flow, "A desk", "ann", cache=tmp_path / "cache", patience_s=0)
+    browser = TestClient(make_app(desk, KEY, 8000), base_url=HERE)
+    browser.get(f"/?token={KEY}")
+    with pytest.raises(NotYet):
+        desk.later(hold.wait)
+    waiting = browser.get("/life/moon")
+    assert 'http-equiv="refresh"' in waiting.text
+    assert browser.get("/items/moon").status_code == 200
+    hold.set()
+    desk.patience_s = None
+    assert "What does the moon pull?" in browser.get("/life/moon").text
+
+
+def test_a_file_that_comes_is_seen(tmp_path: Path) -> None:
+    flow = write_desk_flow(tmp_path)
+    doubts = (flow / "triage.jsonl").read_bytes()
+    (flow / "triage.jsonl").unlink()
+    desk = client(flow, follow=True)
+    assert "Doubtful keys" not in desk.get(f"/?token={KEY}").text
+    (flow / "triage.jsonl").write_bytes(doubts)
+    assert "Doubtful keys" in desk.get("/").text
 
 
 def test_answers_of_a_private_split_are_kept_back(tmp_path: Path) -> None:

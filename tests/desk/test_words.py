@@ -38,6 +38,13 @@ def test_options_stand_beside_each_other_by_what_they_say() -> None:
     assert rows == [("A", "B"), ("B", "A"), ("C", None), ("D", None), (None, "C")]
 
 
+def test_an_option_that_is_there_letter_for_letter_is_nobody_else_s_partner() -> None:
+    one = item("a", "?", ("a 15.2 kJ fall", "a 15.3 kJ fall"))
+    other = item("b", "?", ("A 15.3  kJ fall", "a 15.4 kJ fall"))
+    rows = [(row.left and row.left.key, row.right and row.right.key) for row in align(one, other)]
+    assert rows == [("A", "B"), ("B", "A")]
+
+
 def test_the_patterns_match_what_they_say_and_no_more() -> None:
     assert NEGATION.fullmatch("not")
     assert NEGATION.fullmatch("kein")

@@ -468,6 +468,40 @@ def test_what_review_takes_out_is_refilled(built_full: Path) -> None:
     assert "aspen-8b" in card, "the card names the models whose wrong answers let items in"
 
 
+def test_what_came_in_for_others_waits_for_its_own_reviews(built_full: Path, tmp_path: Path) -> None:
+    """Only what was selected is given out; one of it is refused, and the one that fills the hole is asked."""
+    folder = Path(shutil.copytree(built_full, tmp_path / "full"))
+    picks = json.loads((folder / "selection.json").read_text())["item_ids"]
+    given = [json.loads(line)["item_id"] for line in (folder / "assignments.jsonl").read_text().splitlines()]
+    assert set(given) == set(picks)
+    rows = [json.loads(line) for line in (folder / "reviews.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["verdict"] = "reject" if row["item_id"] == picks[0] else row["verdict"]
+    kept = [json.dumps(row) + "\n" for row in rows if row["item_id"] in picks]
+    (folder / "reviews.jsonl").write_text("".join(kept))
+    for name in ("ledger.db", "ledger.db.key"):
+        (folder / name).unlink()
+    run_kina(folder, "build", "top-up")
+    stages = {one["stage"]: one for one in json.loads(run_kina(folder, "status", "--json").stdout)["stages"]}
+    topped = json.loads((folder / "topped.json").read_text())["item_ids"]
+    (case,) = stages["top-up"]["cases"]
+    assert case["subject"] == list(set(topped) - set(picks))
+    line = case["how"].partition(",")[0].split()[1:]
+    done = run_kina(folder, *line, "--json")
+    assert (done.exit_code, json.loads(done.stdout)["added"]) == (0, 2)
+
+
+def test_an_estimator_travels_with_the_release_of_a_project(project: Path) -> None:
+    line = ("--given", "release/test.jsonl", "-o", "short.json", "--write-estimator", "estimator.json")
+    assert run_kina(project, "shrink", "scores.jsonl", *line).exit_code == 0
+    text = (project / "kina.toml").read_text()
+    (project / "kina.toml").write_text(f'{text}\n[project.release]\nestimator = "estimator.json"\n')
+    assert ran(run_kina(project, "build", "--json")) == ["export", "verify", "report"]
+    released = project / "release" / "estimator.json"
+    assert released.read_bytes() == (project / "estimator.json").read_bytes()
+    assert "left out" in (project / "release" / "README.md").read_text()
+
+
 def test_patches_are_applied_by_the_import_of_the_project(built_full: Path) -> None:
     told = [
         json.loads(line).get("explanation") for line in (built_full / "pool.jsonl").read_text().splitlines()

@@ -92,6 +92,33 @@ def test_why_of_an_unknown_item_names_the_nearest(built: Path) -> None:
     )
 
 
+def test_a_life_is_told_from_what_is_kept_until_a_file_changes(
+    built: Path, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    first = run_kina(built, "why", "q001").stdout
+    # no file is read row by row a second time, also not that of a copy of the project elsewhere
+    monkeypatch.setattr("kina_build.project.life.chapters.find_rows", None)
+    monkeypatch.setattr("kina_build.project.life.chapters.read_pool", None)
+    assert run_kina(project, "why", "q001").stdout == first
+    with (project / "scores.jsonl").open("a") as out:
+        out.write('{"item_id": "q001", "model": "another", "score": 1.0}\n')
+    assert "another 1" in run_kina(project, "why", "q001").stdout
+
+
+def test_a_life_is_told_without_a_sound_cache(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    first = run_kina(built, "why", "q001").stdout
+    for path in (tmp_path / "cache").rglob("*.sqlite"):
+        path.write_bytes(b"spoiled" * 1000)
+    assert run_kina(built, "why", "q001").stdout == first
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert run_kina(built, "why", "q001").stdout == first
+
+
 def test_the_log_says_what_ran_and_why(built: Path) -> None:
     entries = json.loads(run_kina(built, "log", "--json").stdout)["log"]
     ran = [one["stage"] for one in entries]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from kina_build.errors import InputError, RowErrors
-from kina_build.ranking.files.itemfiles import key_of, read_clusters, read_item_ids, read_items
+from kina_build.items.pool import read_item_ids
+from kina_build.ranking.files.itemfiles import key_of, read_clusters, read_items
 from kina_build.ranking.files.letters import letters_of, read_letters
 from kina_build.ranking.files.sources import read_scores
 

@@ -92,7 +92,7 @@ def _end(console: Console, walk: Walk, bar: Progress) -> Callable[[Entry, Outcom
 
 def _ended(stage: Stage, outcome: Outcome) -> str:
     if outcome.exit_code == 1:
-        return "done, with findings" if stage.finds else "it said no"
+        return "done, with findings" if stage.finds else "refused"
     return f"failed ({outcome.exit_code})" if outcome.exit_code else "done"
 
 
@@ -157,7 +157,7 @@ def why(run: Run, options: WhyOptions) -> None:
     Where it was imported from, what was found, its copies, support and reviews, what was decided,
     whether and as which pick it was selected or why not, what it is released as, who answered it.
     """
-    from kina_build.project.life import tell_life
+    from kina_build.project.life.told import tell_life
 
     with in_project(run.config) as project:
         life = tell_life(project, options.item)

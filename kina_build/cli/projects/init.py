@@ -24,7 +24,7 @@ def init(run: Run, options: InitOptions) -> None:
     """Look at files and write a commented kina.toml with what was understood of them.
 
     Questions are read as `kina import` reads them; anchors, reviewers, reviews and replies are
-    known by their columns. A size is proposed: a tenth of the pool, one a stratum at least. Lines
+    known by their columns. A size is proposed: a tenth of the pool, at least one per stratum. Lines
     that nobody but you can fill stand empty, with a comment; `kina build` names them. A kina.toml
     of settings alone gets the tables added.
     """

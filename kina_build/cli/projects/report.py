@@ -69,7 +69,7 @@ def desk(run: Run, options: DeskOptions) -> None:
     decisions/KIND-WHO.jsonl in the folder; `kina build` and `kina dedup --overrides` follow
     it. Nothing leaves this machine. Stop it with Ctrl-C.
     """
-    from kina_build.desk.serve import serve
+    from kina_build.desk.serve import open_desk, serve
 
     def tell(address: str) -> None:
         run.report(
@@ -78,14 +78,9 @@ def desk(run: Run, options: DeskOptions) -> None:
         )
         run.console.say("open this address in a browser; Ctrl-C ends the server")
 
-    serve(
-        options.folder,
-        title=options.title,
-        who=options.who,
-        port=options.port,
-        read_only=options.read_only,
-        on_ready=tell,
-    )
+    with run.console.progress("reading", elapsed=True):
+        opened = open_desk(options.folder, title=options.title, who=options.who, read_only=options.read_only)
+    serve(opened, port=options.port, on_ready=tell)
 
 
 def register(app: typer.Typer) -> None:

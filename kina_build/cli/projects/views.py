@@ -60,7 +60,9 @@ def show_rest(report: Mapping[str, Any], console: Console) -> None:
     if report["funnel"]:
         steps = " → ".join(f"{one['step']} {one['count']:,}" for one in report["funnel"])
         console.line(f"items: {steps}" + ("" if report["reviewed"] else " (not reviewed)"))
-    console.line(f"next: {report['next']}" if report["next"] else "complete: nothing waits")
+    console.line(
+        f"next: {report['next']}" if report["next"] else "complete: nothing waits (kina desk shows it)"
+    )
 
 
 def _few(cases: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

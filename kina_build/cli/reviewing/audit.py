@@ -9,6 +9,7 @@ import typer
 
 from kina_build.cli.command import command
 from kina_build.cli.console import Console
+from kina_build.cli.contents import add_group
 from kina_build.cli.run import Run
 from kina_review.tournament.options import AssessOptions, CommitOptions, DrawOptions
 
@@ -95,9 +96,6 @@ EXAMPLES: Mapping[str, tuple[Callable[..., None], str]] = {
 
 def register(group: typer.Typer) -> None:
     """Add `audit` to `kina review`."""
-    audit = typer.Typer(
-        name="audit", help="Commit to, draw and assess audits.", no_args_is_help=True, rich_markup_mode=None
-    )
+    audit = add_group(group, "audit", "Commit to, draw and assess audits.")
     for name, (function, rest) in EXAMPLES.items():
         command(audit, name, example=f"kina review audit {name} {rest}")(function)
-    group.add_typer(audit)

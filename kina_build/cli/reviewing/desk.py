@@ -9,6 +9,7 @@ import typer
 
 from kina_build.cli.command import command
 from kina_build.cli.console import Console
+from kina_build.cli.contents import add_group
 from kina_build.cli.run import Run
 from kina_review.desk.options import (
     AgreementOptions,
@@ -359,9 +360,6 @@ def register(app: typer.Typer) -> None:
     """Add the desk's commands to `kina review`."""
     for name, (function, example) in EXAMPLES.items():
         command(app, name, example=f"kina review {example}")(function)
-    exam = typer.Typer(
-        name="exam", help="Draw and mark the recruitment exam.", no_args_is_help=True, rich_markup_mode=None
-    )
+    exam = add_group(app, "exam", "Draw and mark the recruitment exam.")
     command(exam, "draw", example="kina review exam draw pool.jsonl --seeded-bad seeded.csv -o exam")(draw)
     command(exam, "mark", example="kina review exam mark answers.csv --key exam/key.jsonl")(mark)
-    app.add_typer(exam)

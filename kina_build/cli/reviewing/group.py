@@ -8,6 +8,7 @@ import typer
 
 from kina_build.cli.command import command
 from kina_build.cli.console import Console
+from kina_build.cli.contents import add_group
 from kina_build.cli.reviewing import audit, desk, economics, ledger, pay
 from kina_build.cli.run import Run
 from kina_review.tournament.options import SettleOptions
@@ -108,16 +109,10 @@ def _show_settlement(report: dict[str, Any], console: Console) -> None:
 
 def register(app: typer.Typer) -> None:
     """Add the group `kina review`."""
-    group = typer.Typer(
-        name="review",
-        help="Assign, collect, settle, calibrate, audit and pay reviews.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
-    )
+    group = add_group(app, "review", "Assign, collect, settle, calibrate, audit and pay reviews.")
     desk.register(group)
     command(group, "settle", example="kina review settle --reviews reviews.jsonl --bar 14 --ledger pay.db")(
         settle
     )
     for part in (economics, audit, ledger, pay):
         part.register(group)
-    app.add_typer(group)

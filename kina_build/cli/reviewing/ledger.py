@@ -9,6 +9,7 @@ import typer
 
 from kina_build.cli.command import command
 from kina_build.cli.console import Console
+from kina_build.cli.contents import add_group
 from kina_build.cli.run import Run
 from kina_review.pay.options import AuditOptions, ShowOptions, StatementOptions, VerifyOptions
 
@@ -146,10 +147,7 @@ EXAMPLES: Mapping[str, tuple[Callable[..., None], str]] = {
 
 def register(group: typer.Typer) -> None:
     """Add `ledger` and `statement` to `kina review`."""
-    ledger = typer.Typer(
-        name="ledger", help="Verify, audit and list the ledger.", no_args_is_help=True, rich_markup_mode=None
-    )
+    ledger = add_group(group, "ledger", "Verify, audit and list the ledger.")
     for name, (function, rest) in EXAMPLES.items():
         command(ledger, name, example=f"kina review ledger {name} --ledger pay.db {rest}".rstrip())(function)
-    group.add_typer(ledger)
     command(group, "statement", example="kina review statement --ledger pay.db -o statements")(statement)

@@ -10,6 +10,7 @@ import typer
 
 from kina_build.cli.command import command
 from kina_build.cli.console import Console
+from kina_build.cli.contents import add_group
 from kina_build.cli.run import Run, Stage
 from kina_review.pay.options import (
     AdjustOptions,
@@ -204,9 +205,6 @@ EXAMPLES: Mapping[str, tuple[Callable[..., None], str]] = {
 
 def register(group: typer.Typer) -> None:
     """Add `pay` to `kina review`."""
-    pay = typer.Typer(
-        name="pay", help="Plan, track and reconcile payments.", no_args_is_help=True, rich_markup_mode=None
-    )
+    pay = add_group(group, "pay", "Plan, track and reconcile payments.")
     for name, (function, rest) in EXAMPLES.items():
         command(pay, name, example=f"kina review pay {name} --ledger pay.db {rest}".rstrip())(function)
-    group.add_typer(pay)

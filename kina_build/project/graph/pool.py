@@ -20,6 +20,7 @@ from kina_build.project.graph.stages import (
     OVERRIDES,
     PANEL,
     POOL,
+    SELECTION,
     SUPPORT,
     TRIAGE,
     Stage,
@@ -189,12 +190,13 @@ def plan_review(project: Project) -> list[Stage]:
         people = batch.reviewers.as_posix()
         reviewed = POOL if project.table.panel is None else PANEL
         argv = ["review", "assign", reviewed, "--reviewers", people, "--open-cap", str(batch.open_cap)]
-        argv += given("--seed", project.table.seed or None)
+        chosen = _reviewed_only(project)
+        argv += each("--only", chosen) + given("--seed", project.table.seed or None)
         found.append(
             Stage(
                 "assign",
                 (*argv, "-o", ASSIGNMENTS),
-                (reviewed, people),
+                (reviewed, people, *chosen),
                 (ASSIGNMENTS,),
                 once=("desk.json", *reviews),
             )
@@ -241,6 +243,15 @@ def plan_review(project: Project) -> list[Stage]:
     found.append(Stage("settle", tuple(argv), reads, owns, keeps=(LEDGER,), lacks=(*pay, *lacks)))
     agreed = ("review", "agreement", *reviews, "-o", AGREEMENT)
     return [*found, Stage("agreement", agreed, reviews, (AGREEMENT,), lacks=lacks)]
+
+
+def _reviewed_only(project: Project) -> tuple[str, ...]:
+    """Name the selection where it is made before the reviews, and only its items need any.
+
+    Holes that may be filled with accepted items alone need a reserve: then the whole pool is reviewed.
+    """
+    top_up = project.table.top_up
+    return (SELECTION,) if top_up is not None and not top_up.accepted_only else ()
 
 
 def _no_reviews(project: Project) -> str:

@@ -37,7 +37,7 @@ def _lines(proposal: Proposal, name: str, template: Template) -> Iterator[str]:
     yield _line('title = ""', "of the card and the pages; empty: the name")
     yield f"template = {_text(template)}"
     if chosen:
-        told = f"items to select: a tenth of the {len(items)} of the pool, one a stratum at least"
+        told = f"items to select: a tenth of the pool's {len(items)}, at least one per stratum"
         yield _line(f"size = {propose_size(items)}", told)
     yield "seed = 0"
     for one in proposal.questions:
@@ -78,6 +78,8 @@ def _source(one: Understood) -> Iterator[str]:
     if one.first:
         told = f"{one.rejects} rows are not read, the first: " if one.rejects else ""
         yield f"# {' '.join((told + one.first).split())}"
+        if one.rejects:
+            yield "# keep_going = true       # leave them out; else the build waits until they are mended"
     for key, named, meaning in (
         ("license", "license", "the licence of these questions, such as CC-BY-4.0"),
         ("source", "question_source", "where they come from"),

@@ -10,6 +10,7 @@ import numpy as np
 
 from kina_build.config import RankingRules
 from kina_build.errors import InputError, UsageError
+from kina_build.items.pool import read_item_ids
 from kina_build.ranking.board import build_board
 from kina_build.ranking.compare import Comparison, Two, compare_two
 from kina_build.ranking.files import itemfiles, sources
@@ -37,7 +38,7 @@ def compare_files(options: CompareOptions, rules: RankingRules = RankingRules())
         table.scores,
         table.disciplines,
         clusters=clusters,
-        only=itemfiles.read_item_ids(options.only) if options.only else None,
+        only=read_item_ids(options.only) if options.only else None,
         known=table.known,
         missing=options.missing,
     )

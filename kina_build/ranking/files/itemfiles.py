@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict
 
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.items.model import LETTERS
-from kina_build.rows.jsonl import read_json
 from kina_build.rows.tables import read_table
 from kina_build.scoring.lettering import match_places
 from kina_build.scoring.questions import passage_of
@@ -98,25 +97,6 @@ def rekey(asked: Sequence[ItemKey], items: Sequence[ItemKey]) -> list[ItemKey]:
         right = places.index(other.letters.index(other.letter))
         keyed.append(one.model_copy(update={"letter": one.letters[right]}))
     return keyed
-
-
-def read_item_ids(path: Path) -> list[str]:
-    """Read the items to keep: a selection.json (`item_ids`), or rows with an item_id.
-
-    Raises:
-        InputError: a file that is neither.
-    """
-    if path.suffix == ".json":
-        document = read_json(path)
-        ids = document.get("item_ids") if isinstance(document, dict) else document
-        if isinstance(ids, list) and all(isinstance(i, str) for i in ids):
-            return ids
-        raise InputError(f"{path}: no list item_ids", hint="`kina select` writes it")
-    rows = read_table(path)
-    ids = [row.values.get("item_id", row.values.get("id")) for row in rows]
-    if not all(isinstance(i, str) for i in ids):
-        raise InputError(f"{path}: a row has no item_id")
-    return ids
 
 
 def read_clusters(path: Path) -> dict[str, str]:

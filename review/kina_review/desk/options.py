@@ -41,6 +41,9 @@ class AssignOptions:
     pool: Path = pool()
     reviewers: Path = reviewers_file()
     output: Path = option(Path("assignments.jsonl"), "-o", help="Assignments to write.", role=Role.output)
+    only: Path | None = option(
+        None, help="Items to assign: selection.json, or rows of item_id; default: all.", role=Role.input
+    )
     earlier: Path | None = option(
         None, help="Assignments made before; their pairs are kept.", role=Role.input
     )

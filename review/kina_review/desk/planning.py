@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kina_build.errors import Refusal
-from kina_build.items.pool import read_pool
+from kina_build.errors import InputError, Refusal
+from kina_build.items.model import Item
+from kina_build.items.pool import read_item_ids, read_pool
 from kina_build.progress import Progress, silent
 from kina_build.rows.tables import read_typed
 from kina_review.desk.assignment import Plan, assign_reviewers, seeded_hash
@@ -43,7 +44,7 @@ def plan_assignments(options: AssignOptions, open_cap: int, on_progress: Progres
     }
     slots = {(slot.item_id, slot.reviewer_id) for slot in before}
     return assign_reviewers(
-        read_pool(options.pool),
+        _items_of(options),
         read_reviewers(options.reviewers).records,
         seed=options.seed,
         earlier=before,
@@ -54,6 +55,21 @@ def plan_assignments(options: AssignOptions, open_cap: int, on_progress: Progres
         by_affiliation=options.by_affiliation,
         on_progress=on_progress,
     )
+
+
+def _items_of(options: AssignOptions) -> list[Item]:
+    """Return the items to assign: those of the pool that are meant, with those that are assigned already."""
+    pool = read_pool(options.pool)
+    if options.only is None:
+        return pool
+    wanted = set(read_item_ids(options.only))
+    missing = sorted(wanted - {item.item_id for item in pool})
+    if missing:
+        raise InputError(
+            f"{options.only}: not in the pool: {', '.join(missing[:5])} ({len(missing)} in all)",
+            hint=f"give the pool that it was selected from, not {options.pool}",
+        )
+    return [item for item in pool if item.item_id in wanted]
 
 
 def plan_next_round(options: ReopenOptions, on_progress: Progress = silent) -> Plan:
