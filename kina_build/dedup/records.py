@@ -56,8 +56,8 @@ class DuplicatePair(Record):
     cross_lingual or override."""
     reason: str
     probability: float | None = None
-    """Chance that the two are one question, by the evidence (`kina_build.dedup.probability`): of pairs that
-    are put to review, and of close ones. Not written for others."""
+    """Chance that the two are one question, by the evidence (`kina_build.dedup.compare.probability`): of
+    pairs that are put to review, and of close ones. Not written for others."""
 
     @model_serializer(mode="wrap")
     def _leave_out(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

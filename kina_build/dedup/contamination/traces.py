@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
+from kina_build.dedup.compare.lexical import Reading
 from kina_build.dedup.contamination.letters import (
     STEP,
     WIDTH,
@@ -27,7 +28,6 @@ from kina_build.dedup.contamination.letters import (
     windows_of,
 )
 from kina_build.dedup.contamination.stream import Text
-from kina_build.dedup.lexical import Reading
 
 BATCH_LETTERS = 1 << 20
 """Letters looked through at once."""

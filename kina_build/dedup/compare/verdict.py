@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kina_build.config import DedupRules
-from kina_build.dedup.changes import MEANING
-from kina_build.dedup.evidence import Evidence
+from kina_build.dedup.compare.changes import MEANING
+from kina_build.dedup.compare.evidence import Evidence
 from kina_build.dedup.records import DuplicatePair, Status
 
 
@@ -28,6 +28,7 @@ Rule = Callable[[Evidence, DedupRules], Verdict | None]
 
 CHANGES = {
     "number": "the stems differ in a number",
+    "unit": "the stems differ in a unit",
     "polarity": "the stems differ in a word that turns the question round",
     "name": "the stems differ in a name",
     "sign": "the stems differ in a sign",

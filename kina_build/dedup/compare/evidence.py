@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kina_build.config import DedupRules
-from kina_build.dedup.canonical import equal_quantities, jaccard, tokens
-from kina_build.dedup.changes import NEGATIONS, Change, classify_change, differing_tokens, words_of
-from kina_build.dedup.lexical import Common, Reading
+from kina_build.dedup.compare.canonical import equal_quantities
+from kina_build.dedup.compare.changes import Change, classify_change, differing_tokens
+from kina_build.dedup.compare.lexical import Common, Reading
+from kina_build.dedup.compare.meanings import is_negation, words_of
+from kina_build.dedup.compare.tokens import jaccard, tokens
 from kina_build.dedup.records import Gold, Passage
 from kina_build.items.text import fold_stem
 
@@ -193,7 +195,7 @@ def _is_part(left: Reading, right: Reading) -> bool:
     if not long.stem_form.startswith(short.stem_form) and not long.stem_form.endswith(short.stem_form):
         return False
     _, added = differing_tokens(short, long)
-    return len(added) >= ADDED_WORDS or not any(word in NEGATIONS for word in added)
+    return len(added) >= ADDED_WORDS or not any(map(is_negation, added))
 
 
 def compare_passages(left: Reading, right: Reading, rules: DedupRules = DedupRules()) -> Passage:
