@@ -55,9 +55,9 @@ VULGAR = re.compile("[¼-¾⅐-⅞]")
 POWER = re.compile(r"(?<=\d)(?:\s*[x×X*·⋅]\s*10\s*\^\s*|[eE])\+?(?=-?\d{1,3}(?!\w))")
 """Matches the "e" of "3.2e15" and the " x 10^" of "3 x 10^-4", not the "x 10" of "3 x 10 cm"."""
 
-COMPARED = {"<=": "≤", ">=": "≥", "!=": "≠"}
-COMPARISON = re.compile("[<>!]=")
-"""Matches "<=", not "=<"."""
+TYPED = {"<=": "≤", ">=": "≥", "!=": "≠", "->": "→", "=>": "⇒"}
+TYPED_SIGN = re.compile("[<>!]=|[-=]>")
+"""A sign typed as two: matches "<=" and "->", not "=<"."""
 
 DECIMAL_COMMA = re.compile(r"(?<![\d.,(\[])(\d+),(\d+)(?![\d.,])")
 """Matches "0,375" and "12,5 kg", not "1,000,000" and "(3,4)"."""
@@ -108,7 +108,7 @@ def plain(text: str) -> str:
         text = text.replace("^°", "°").replace("^{°}", "°")
     if "</" in text:
         text = TAGS.sub("", text)
-    text = COMPARISON.sub(lambda sign: COMPARED[sign.group()], text.translate(_TYPESETTING))
+    text = TYPED_SIGN.sub(lambda sign: TYPED[sign.group()], text.translate(_TYPESETTING))
     text = POWER.sub("×10^", text)
     return squeeze(PERMILLE.sub("‰", PERCENT.sub("%", text)))
 
@@ -163,7 +163,7 @@ SPELT_UNIT = 3
 
 
 def with_points(answers: Sequence[str]) -> list[str]:
-    """Write decimal commas and blanks between thousands in the English way, where all answers show which it is.
+    """Write decimal commas and blanks between thousands as English does, where all answers show them.
 
     "0,5" and "0,25" are decimals, "1,2" and "1,3" may be lists, and "12,500" is twelve thousand.
     """

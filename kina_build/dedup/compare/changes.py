@@ -10,6 +10,7 @@ from typing import Literal
 from kina_build.dedup.compare.lexical import Reading
 from kina_build.dedup.compare.meanings import (
     NEGATED_FORMS,
+    OPPOSITE_SIGNS,
     ROMAN,
     is_negation,
     of_one_family,
@@ -94,13 +95,25 @@ def _meaning(left: Reading, right: Reading, minus: Sequence[str], plus: Sequence
         return "unit"
     if of_one_family(minus, plus) or (_lettered(minus) and _lettered(plus)):
         return "name"
+    return _by_form(left, right, minus, plus)
+
+
+def _by_form(left: Reading, right: Reading, minus: Sequence[str], plus: Sequence[str]) -> Change | None:
+    """Name the change of words by their letters and capitals, and of signs."""
     if _mistyped(minus, plus):
         return "spelling"
-    if left.entities.intersection(minus) and right.entities.intersection(plus):
+    named = left.entities.intersection(minus) and right.entities.intersection(plus)
+    if named and not _abbreviated(left, minus, plus) and not _abbreviated(right, plus, minus):
         return "name"
     if _signs(minus) != _signs(plus) and (not _worded(minus) and not _worded(plus)):
-        return "sign"
+        return "polarity" if opposed(minus, plus, OPPOSITE_SIGNS) else "sign"
     return None
+
+
+def _abbreviated(long: Reading, words: Sequence[str], letters: Sequence[str]) -> bool:
+    """Tell whether what one stem says in words the other says by their first letters ("UN")."""
+    firsts = "".join(word[0] for word in long.tokens if word in words)
+    return len(letters) == 1 and len(letters[0]) > 1 and letters[0] in firsts
 
 
 def _numeric(words: Sequence[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -18,11 +19,13 @@ TOKEN = re.compile(
 """A number, one Chinese or Japanese character, a word, or a sign that can bear meaning: the minus of "-5" and
 of "2x - 3", not the dash of "the road - a long one"."""
 
-SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-).split()
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+SMALL = tuple(
+    """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen
+    """.split()  # noqa: SIM905  twenty quoted words read worse
+)
+TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 COUNTED = {word: number for number, word in enumerate(SMALL)} | {
     word: 10 * number for number, word in enumerate(TENS, start=2)
 }
@@ -31,7 +34,7 @@ NUMBER_WORDS = frozenset((*COUNTED, *SCALES)) - {"one"}
 """Words that are read as numbers; "one" alone is more often a pronoun."""
 
 ORDINAL_ENDS = frozenset({"st", "nd", "rd", "th"})
-ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
 
 
 def tokens(folded: str) -> list[str]:
@@ -86,6 +89,8 @@ def _read_number(words: Sequence[str], start: int) -> tuple[str, int]:
         elif (place == start or word in COUNTED) and (number := _value(word)) < room:
             part += number
             room = Decimal(10 if word in TENS else 0)
+        elif list(words[place : place + 3]) == ["and", "a", "half"]:
+            return normal_number(f"{total + part + Decimal('0.5'):f}"), place + 3
         elif word != "and" or room < SCALES["hundred"] or not _counts(words, place + 1):
             break
         place += 1
@@ -93,7 +98,7 @@ def _read_number(words: Sequence[str], start: int) -> tuple[str, int]:
 
 
 def _counts(words: Sequence[str], place: int) -> bool:
-    return place < len(words) and words[place] in COUNTED
+    return place < len(words) and words[place] in COUNTED and words[place] != "one"
 
 
 def _value(word: str) -> Decimal:
@@ -101,7 +106,9 @@ def _value(word: str) -> Decimal:
 
 
 def normal_number(text: str) -> str:
-    """Write a decimal number without thousands separators and idle zeros."""
+    """Write a decimal number in ASCII digits without thousands separators and idle zeros."""
+    if not text.isascii():
+        text = "".join(str(unicodedata.digit(char, char)) for char in text)
     whole, _, part = text.replace(",", "").partition(".")
     whole, part = whole.lstrip("0") or "0", part.rstrip("0")
     return f"{whole}.{part}" if part else whole
