@@ -69,6 +69,17 @@ def test_another_way_to_write_a_question_is_put_to_a_person(
     assert status(one, other) == status(other, one) == "review"
 
 
+def test_answers_that_say_the_same_in_other_words_are_put_to_a_person(
+    make_item: Callable[..., Item], judged: Callable[..., Verdict]
+) -> None:
+    one = make_item("a", "What foretells a child's adjustment best?", ["degree of conflict of the parents"])
+    other = make_item("b", "Best sign of how children adjust?", ["degree of conflicts between parents"])
+    third = make_item("c", "Best sign of how children adjust?", ["the school of the town"])
+    assert (judged(one, other, 0.83).status, judged(one, other, 0.83).rule) == ("review", "answer")
+    assert judged(one, other, 0.7).status == "distinct"
+    assert judged(one, third, 0.83).rule == "cosine"
+
+
 @pytest.mark.parametrize(
     "answers",
     [

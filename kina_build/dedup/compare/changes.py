@@ -93,7 +93,7 @@ def _meaning(left: Reading, right: Reading, minus: Sequence[str], plus: Sequence
         return "polarity"
     if other_units(minus, plus):
         return "unit"
-    if of_one_family(minus, plus) or (_lettered(minus) and _lettered(plus)):
+    if of_one_family(minus, plus) or 0 < _lettered(minus) == _lettered(plus):
         return "name"
     return _by_form(left, right, minus, plus)
 
@@ -120,9 +120,9 @@ def _numeric(words: Sequence[str]) -> bool:
     return any(word[0].isdigit() or word in ROMAN for word in words)
 
 
-def _lettered(words: Sequence[str]) -> bool:
-    """Tell whether a letter stands among the words, as a name: "vitamin C", "point Q", "angle β"."""
-    return any(len(word) == 1 and word.isalpha() and word < "\u0400" for word in words)
+def _lettered(words: Sequence[str]) -> int:
+    """Count the letters that stand among the words as names: "vitamin C", "point Q", "angle β"."""
+    return sum(len(word) == 1 and word.isalpha() and word < "\u0400" for word in words)
 
 
 def _worded(words: Sequence[str]) -> bool:

@@ -192,4 +192,4 @@ def _ends(family: re.Pattern[str], words: Collection[str]) -> dict[str, str]:
 def other_units(minus: Sequence[str], plus: Sequence[str]) -> bool:
     """Tell whether units gave way to other ones; a unit written otherwise is none."""
     gone, came = (sorted(UNITS[word] for word in words if word in UNITS) for words in (minus, plus))
-    return bool(gone and came) and gone != came
+    return len(gone) == len(came) > 0 and gone != came

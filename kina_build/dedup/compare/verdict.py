@@ -176,6 +176,14 @@ def _strong_evidence(evidence: Evidence, rules: DedupRules) -> Verdict | None:
     return _strong(evidence, rules, f"same right answer and options; {CHANGES[evidence.change]}")
 
 
+def _worded_alike(evidence: Evidence, rules: DedupRules) -> Verdict | None:
+    """Judge close texts whose right answers say the same in other words."""
+    close = evidence.cosine is not None and evidence.cosine >= rules.threshold
+    if not close or not evidence.worded_alike or evidence.boilerplate or evidence.change in MEANING:
+        return None
+    return Verdict("review", "answer", "the texts are close, and the right answers share most of their words")
+
+
 def _is_strong(evidence: Evidence, rules: DedupRules) -> bool:
     return (
         evidence.gold == "same"
@@ -192,7 +200,15 @@ def _strong(evidence: Evidence, rules: DedupRules, reason: str) -> Verdict:
     return Verdict("duplicate" if dropped else "review", "strong", reason)
 
 
-RULES: tuple[Rule, ...] = (_same_question, _same_stem, _part, _same_passage, _template, _strong_evidence)
+RULES: tuple[Rule, ...] = (
+    _same_question,
+    _same_stem,
+    _part,
+    _same_passage,
+    _template,
+    _strong_evidence,
+    _worded_alike,
+)
 """In the order they are asked."""
 
 
