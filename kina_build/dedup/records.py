@@ -114,11 +114,11 @@ class Approximation(Record):
     """What --near fast encoded, and how many close pairs that can have missed."""
 
     passed: int
-    """Items that share enough words with another one to be encoded in 8 bits."""
+    """Items that share enough words with another one to be encoded."""
     encoded: int
-    """Items encoded in full, those of the sample included."""
+    """Items encoded, those of the sample included."""
     sampled: int
-    """Items left out that were encoded in full to see what is missed."""
+    """Items left out that were encoded to see what is missed."""
     seen: int
     """Close pairs that only the sample showed; they are in the result."""
     missed: float
