@@ -3,7 +3,7 @@
     python -m benchmarks.copies                # with the packaged encoder; keeps its vectors in the cache
     python -m benchmarks.copies --no-near      # by letters only, in a minute
     python -m benchmarks.copies --seed 7       # other items
-    python -m benchmarks.copies --fit          # the weights of dedup/probability.py, and how they do
+    python -m benchmarks.copies --fit          # the weights of dedup/compare/probability.py, and how they do
     python -m benchmarks.copies --queue duplicates.json    # of MMLU-Pro: its queue beside copies_read.csv
 
 Of each kind 40 items of MMLU-Redux are drawn by seed and changed by a rule. A copy is found when
@@ -35,12 +35,12 @@ import numpy as np
 
 from benchmarks.planted import COPIES, DATA, UNLIKE, parts, plant, read_redux
 from kina_build.config import DedupRules
+from kina_build.dedup.compare.evidence import Evidence, compare
+from kina_build.dedup.compare.probability import features_of, probability
+from kina_build.dedup.compare.verdict import judge
 from kina_build.dedup.encoded import EncodedPool, read_corpus
-from kina_build.dedup.evidence import Evidence, compare
 from kina_build.dedup.find import find_candidates, find_copies
-from kina_build.dedup.probability import features_of, probability
 from kina_build.dedup.search.scan import pairs_above
-from kina_build.dedup.verdict import judge
 from kina_build.encode.loading import load_encoder
 from kina_build.encode.vectorcache import default_cache
 from kina_build.items.model import Item

@@ -7,6 +7,11 @@
 Each way is a process of its own: its CPU time and its peak memory are those of the whole work, the
 start included. Decisions are compared with those of the reference, sentence-transformers; without it,
 with those of ONNX Runtime.
+
+Measured on the whole of MMLU-Pro (12,032 items, one run each, two shared cores): `kina dedup` 273 CPU s exact
+by ONNX Runtime, 112 with --near fast. Fast has 161 of 161 duplicates and conflicts, 298 of 298 pairs for
+review, 383 of 391 template siblings and 104 of 217 close pairs; 121 pairs are missed, at most 440 by the
+printed bound, which covered the missed ones in 40 of 40 seeds (and on the first 3,000 items in 40 of 40).
 """
 
 from __future__ import annotations

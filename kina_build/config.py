@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from kina_build.errors import ConfigError
 from kina_build.rows.jsonl import describe
@@ -165,14 +165,14 @@ class DedupRules(Section):
     faiss up to `faiss_up_to` items, the scan, which is faster on many, above. Both find the same pairs."""
     faiss_up_to: int = Field(5000, ge=0)
     """Items up to which "auto" takes faiss: 1 s on one core."""
-    fast_overlap: float = Field(0.29, gt=0, le=1)
-    """Cosine of TF-IDF over word pieces from which a text is encoded at all under --near fast."""
+    fast_overlap: float = Field(0.5, gt=0, le=1)
+    """Cosine of TF-IDF over word pieces from which a text is encoded under --near fast."""
     fast_common: float = Field(0.1, gt=0, le=1)
     """Share of the texts from which on a word piece that stands in them tells nothing there."""
-    fast_slack: float = Field(0.03, ge=0, lt=1)
-    """How far below the threshold a cosine in 8 bits may be for its texts to be encoded in full."""
-    fast_sample: int = Field(600, ge=1)
-    """Texts left out that are encoded in full to measure what --near fast misses."""
+    fast_sample: float = Field(0.1, gt=0, le=1)
+    """Share of the texts left out that are encoded all the same, to measure what --near fast misses."""
+    fast_least: int = Field(300, ge=0)
+    """Texts of that sample at least: in a small pool words tell too little, and all of it is encoded."""
     ivf_above: int = Field(2_000_000, ge=1)
     """Texts of a corpus from which contamination is looked for in a FAISS inverted file, which misses
     some and whose recall is reported; below, all are compared."""
@@ -242,6 +242,14 @@ class DedupRules(Section):
     """Cosine from which items of two languages are candidates: parallel items sit at .59 to .83."""
     cross_margin: float = Field(0.05, ge=0)
     """How far the nearest item of the other language must lead the second, in cosine."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier(cls, values: Any) -> Any:
+        """Read results of before --near fast gave up its 8 bits, with a sample by count."""
+        if isinstance(values, dict) and "fast_slack" in values:
+            return {key: value for key, value in values.items() if not key.startswith("fast_")}
+        return values
 
     @property
     def shaping(self) -> dict[str, Any]:

@@ -55,19 +55,22 @@ def build_clusters(pairs: Sequence[DuplicatePair], members: Members) -> list[Clu
 
 def components(pairs: Sequence[DuplicatePair]) -> list[list[DuplicatePair]]:
     """Split pairs into those of each connected component, by smallest id."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    leads: dict[str, str] = {}
+    for pair in pairs:
+        one, other = sorted((_leader(leads, pair.item_id), _leader(leads, pair.other_id)))
+        leads[other] = one
+    groups: dict[str, list[DuplicatePair]] = defaultdict(list)
+    for pair in pairs:
+        groups[_leader(leads, pair.item_id)].append(pair)
+    return [groups[name] for name in sorted(groups)]
 
-    names = sorted({name for pair in pairs for name in (pair.item_id, pair.other_id)})
-    index = {name: row for row, name in enumerate(names)}
-    left = np.array([index[pair.item_id] for pair in pairs], dtype=np.int32)
-    right = np.array([index[pair.other_id] for pair in pairs], dtype=np.int32)
-    graph = coo_array((np.ones(len(pairs)), (left, right)), shape=(len(names), len(names)))
-    _, labels = connected_components(graph, directed=False)
-    groups: dict[int, list[DuplicatePair]] = defaultdict(list)
-    for pair, row in zip(pairs, left, strict=True):
-        groups[int(labels[row])].append(pair)
-    return sorted(groups.values(), key=lambda group: min(pair.item_id for pair in group))
+
+def _leader(leads: dict[str, str], name: str) -> str:
+    """Return the smallest id that a chain of ids leads to, and shorten the way there."""
+    while (ahead := leads.setdefault(name, name)) != name:
+        leads[name] = leads[ahead]
+        name = leads[name]
+    return name
 
 
 def find_chain(edges: Iterable[tuple[str, str]]) -> tuple[str, ...]:

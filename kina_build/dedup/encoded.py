@@ -11,12 +11,12 @@ from pathlib import Path
 
 from kina_build.config import DedupRules
 from kina_build.dedup.clusters import rank_item
-from kina_build.dedup.lexical import Common, Reading, count_common, drop_boilerplate, read_item
+from kina_build.dedup.compare.lexical import Common, Reading, count_common, drop_boilerplate, read_item
 from kina_build.dedup.overrides import Decided, Override, resolve_overrides
 from kina_build.dedup.records import Approximation
 from kina_build.dedup.search.blocks import bytes_a_row
 from kina_build.dedup.search.candidates import lexical_pairs
-from kina_build.dedup.search.fast import Vectorise, find_known
+from kina_build.dedup.search.fast import find_known
 from kina_build.encode.embedding import check_known, embed, embed_to_files
 from kina_build.encode.encoders import Encoder
 from kina_build.encode.kept import Reuse
@@ -137,7 +137,7 @@ def read_fast(
         rules: threshold, and the numbers that begin with `fast_`.
         overrides: what people decided; the items they name are encoded.
         cache: file of kept vectors.
-        on_progress: told (texts encoded, texts to encode), step by step.
+        on_progress: told (texts encoded, texts to encode).
         reuse: whether kept vectors may be used, and the count of those that were.
 
     Raises:
@@ -156,15 +156,9 @@ def read_fast(
     lexical, _ = lexical_pairs(plain.readings, plain.common, rules.group_limit)
     named = {plain.rows[name] for pair in plain.decided.same | plain.decided.different for name in pair}
 
-    def rows_by(some: Encoder) -> Vectorise:
-        return lambda rows: embed(
-            [texts[row] for row in rows.tolist()], some, cache, on_progress, reuse=reuse
-        )
-
     known, fast = find_known(
         encoder.pieces(texts),
-        rows_by(replace(encoder, small=True)),
-        rows_by(encoder),
+        lambda rows: embed([texts[row] for row in rows.tolist()], encoder, cache, on_progress, reuse=reuse),
         sorted(named.union(*lexical)),
         rules,
     )

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 from kina_build.config import DedupRules
 from kina_build.dedup.clusters import Decision, Members, build_clusters, decide, rank_item
+from kina_build.dedup.compare.evidence import compare
+from kina_build.dedup.compare.lexical import Reading
+from kina_build.dedup.compare.probability import learn_shift, log_odds, probability
+from kina_build.dedup.compare.verdict import Verdict, judge, judge_by_cosine, write_pair
 from kina_build.dedup.encoded import EncodedPool
-from kina_build.dedup.evidence import compare
-from kina_build.dedup.lexical import Reading
-from kina_build.dedup.probability import learn_shift, log_odds, probability
 from kina_build.dedup.records import Dropped, DuplicatePair, Duplicates, Held
 from kina_build.dedup.search.candidates import RowPair, cosines_of, cross_lingual_pairs, lexical_pairs
 from kina_build.dedup.search.place import Scan
 from kina_build.dedup.search.scan import pairs_above
-from kina_build.dedup.verdict import Verdict, judge, judge_by_cosine, write_pair
 from kina_build.encode.loading import PACKAGED
 from kina_build.progress import Progress, silent
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Literal
 
-from kina_build.dedup.lexical import Reading
+from kina_build.dedup.compare.lexical import Reading
 from kina_build.dedup.records import Record
 from kina_build.errors import InputError
 from kina_build.items.model import Item

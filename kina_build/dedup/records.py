@@ -56,8 +56,8 @@ class DuplicatePair(Record):
     cross_lingual or override."""
     reason: str
     probability: float | None = None
-    """Chance that the two are one question, by the evidence (`kina_build.dedup.probability`): of pairs that
-    are put to review, and of close ones. Not written for others."""
+    """Chance that the two are one question, by the evidence (`kina_build.dedup.compare.probability`): of
+    pairs that are put to review, and of close ones. Not written for others."""
 
     @model_serializer(mode="wrap")
     def _leave_out(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -114,11 +114,11 @@ class Approximation(Record):
     """What --near fast encoded, and how many close pairs that can have missed."""
 
     passed: int
-    """Items that share enough words with another one to be encoded in 8 bits."""
+    """Items that share enough words with another one to be encoded."""
     encoded: int
-    """Items encoded in full, those of the sample included."""
+    """Items encoded, those of the sample included."""
     sampled: int
-    """Items left out that were encoded in full to see what is missed."""
+    """Items left out that were encoded to see what is missed."""
     seen: int
     """Close pairs that only the sample showed; they are in the result."""
     missed: float

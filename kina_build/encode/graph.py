@@ -21,7 +21,7 @@ Weights = Mapping[str, NDArray[np.float32]]
 IR_VERSION = 9
 OPSET = 17
 FUSED = "com.microsoft"
-TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
+TYPES = {"float32": 1, "int32": 6, "int64": 7}
 """Numbers by which ONNX knows the types of arrays."""
 
 FLOAT, INT = 1, 2
@@ -58,19 +58,9 @@ class Graph:
         self.constants[name] = np.ascontiguousarray(values)
         return name
 
-    def dense(self, rows: str, name: str, weights: Weights, *, small: bool) -> str:
-        """Multiply rows with a weight of the network, in float32 or, small, in 8 bits."""
-        matrix = weights[f"{name}.weight"].T
-        if not small:
-            return self.add("MatMul", [rows, self.keep(f"{name}.weight", matrix)])
-        scales = np.abs(matrix).max(axis=0) / 127
-        whole = np.round(matrix / scales).astype(np.int8)
-        inputs = [
-            rows,
-            self.keep(f"{name}.whole", whole),
-            self.keep(f"{name}.scales", scales.astype(np.float32)),
-        ]
-        return self.add("DynamicQuantizeMatMul", inputs, FUSED)
+    def dense(self, rows: str, name: str, weights: Weights) -> str:
+        """Multiply rows with a weight of the network."""
+        return self.add("MatMul", [rows, self.keep(f"{name}.weight", weights[f"{name}.weight"].T)])
 
     def norm(self, rows: str, skip: str, name: str, weights: Weights, *, bias: str, epsilon: float) -> str:
         """Add a skipped connection and a bias to rows, and normalise them."""
@@ -81,15 +71,12 @@ class Graph:
         return self.add("SkipLayerNormalization", inputs, FUSED, epsilon=epsilon)
 
 
-def write_bert(
-    weights: Weights, shape: Shape, *, small: bool = False
-) -> tuple[bytes, dict[str, NDArray[Any]]]:
+def write_bert(weights: Weights, shape: Shape) -> tuple[bytes, dict[str, NDArray[Any]]]:
     """Write a BERT with mean pooling as an ONNX model.
 
     Args:
         weights: arrays by BERT's names; those of a matrix are of shape (outputs, inputs).
         shape: layers, heads.
-        small: multiply in 8 bits (weights by column, rows as they come): faster, its cosines off by .01.
 
     Returns:
         The model, which takes `ids` (int32, shape (texts, tokens)), `lengths` (int32, shape (texts,)) and
@@ -99,7 +86,7 @@ def write_bert(
     graph = Graph()
     rows = _embed(graph, weights, shape)
     for number in range(shape.layers):
-        rows = _layer(graph, rows, f"encoder.layer.{number}", weights, shape, small=small)
+        rows = _layer(graph, rows, f"encoder.layer.{number}", weights, shape)
     means = graph.add("MatMul", ["shares", rows])
     inputs = [("ids", 6, 2), ("lengths", 6, 1), ("shares", 1, 3)]
     body = [_message(1, node) for node in graph.nodes]
@@ -128,21 +115,21 @@ def _embed(graph: Graph, weights: Weights, shape: Shape) -> str:
     return graph.add("LayerNormalization", [rows, scale, shift], axis=-1, epsilon=shape.epsilon)
 
 
-def _layer(graph: Graph, rows: str, name: str, weights: Weights, shape: Shape, *, small: bool) -> str:
+def _layer(graph: Graph, rows: str, name: str, weights: Weights, shape: Shape) -> str:
     parts = [f"{name}.attention.self.{part}" for part in ("query", "key", "value")]
     biases = np.concatenate([weights[f"{part}.bias"] for part in parts])
-    inputs = [graph.dense(rows, part, weights, small=small) for part in parts]
+    inputs = [graph.dense(rows, part, weights) for part in parts]
     inputs += [graph.keep(f"{name}.attention.bias", biases), "lengths"]
     seen = graph.add("MultiHeadAttention", inputs, FUSED, num_heads=shape.heads)
-    told = graph.dense(seen, f"{name}.attention.output.dense", weights, small=small)
+    told = graph.dense(seen, f"{name}.attention.output.dense", weights)
     place = f"{name}.attention.output"
     rows = graph.norm(
         told, rows, f"{place}.LayerNorm", weights, bias=f"{place}.dense.bias", epsilon=shape.epsilon
     )
-    wide = graph.dense(rows, f"{name}.intermediate.dense", weights, small=small)
+    wide = graph.dense(rows, f"{name}.intermediate.dense", weights)
     bias = f"{name}.intermediate.dense.bias"
     wide = graph.add("BiasGelu", [wide, graph.keep(bias, weights[bias])], FUSED)
-    narrow = graph.dense(wide, f"{name}.output.dense", weights, small=small)
+    narrow = graph.dense(wide, f"{name}.output.dense", weights)
     place = f"{name}.output"
     return graph.norm(
         narrow, rows, f"{place}.LayerNorm", weights, bias=f"{place}.dense.bias", epsilon=shape.epsilon

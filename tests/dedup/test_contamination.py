@@ -218,6 +218,9 @@ FORMS = {
     "tuning.jsonl": json.dumps({"instruction": STEM, "input": "\n".join(OPTIONS), "output": "A"}),
     "nested.json": json.dumps({"a": [{"b": {"c": [STEM, OPTIONS]}}, {"b": None}]}),
     "broken.jsonl": '{"text": "' + STEM,
+    "payload.jsonl": json.dumps({"row": json.dumps({"q": STEM.replace("old", "\u00f6ld")})}),
+    "two.json": json.dumps({"n": 1}, indent=1) + json.dumps({"text": STEM}, indent=1),
+    "cut.jsonl": "".join(json.dumps({"text": part}) + "\n" for part in (STEM[:30], STEM[30:60], STEM[60:])),
     "table.csv": f'id,prompt,n\n1,"{STEM}",2\n',
     "wide.txt": STEM.replace("lock", "ｌｏｃｋ").upper(),
 }
@@ -238,6 +241,29 @@ def test_a_question_is_found_in_any_form_of_file(
     ]
     result = find_in_corpora(pool, {name: open_corpus(path)}, None)
     assert (result.contaminated, result.review) == (("q",), ())
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_a_text_is_read_whatever_its_encoding(encoding: str, tmp_path: Path, make_item: Make) -> None:
+    path = tmp_path / "web.txt"
+    path.write_bytes(f"Voilà, été\r\n{STEM}\r\n".replace("canal", "cänal").encode(encoding))
+    result = find_in_corpora([make_item("q", STEM, OPTIONS)], {"w": open_corpus(path)}, None)
+    assert result.contaminated == ("q",)
+
+
+@pytest.mark.parametrize("start", [b"%PDF-1.4\n", b"PK\x03\x04", b"\x00\x01" * 50])
+def test_a_closed_file_is_not_called_clean(start: bytes, tmp_path: Path, make_item: Make) -> None:
+    path = tmp_path / "paper.pdf"
+    path.write_bytes(start + b"stream\n" * 50)
+    with pytest.raises(InputError, match="holds no text"):
+        find_in_corpora([make_item("q", STEM, OPTIONS)], {"w": open_corpus(path)}, None)
+
+
+def test_rows_of_two_files_are_not_read_on(tmp_path: Path, make_item: Make) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps({"text": STEM[:36]}), encoding="utf-8")
+    (tmp_path / "b.jsonl").write_text(json.dumps({"text": STEM[36:]}), encoding="utf-8")
+    result = find_in_corpora([make_item("q", STEM, OPTIONS)], {"w": open_corpus(tmp_path)}, None)
+    assert result.contaminated == ()
 
 
 def test_a_folder_of_parquet_and_text_is_looked_through(tmp_path: Path, make_item: Make) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from kina_build.config import DedupRules
+from kina_build.dedup.compare.lexical import read_item
 from kina_build.dedup.encoded import read_corpus
 from kina_build.dedup.explain import explain_item, in_order, render_clusters
 from kina_build.dedup.find import find_copies
-from kina_build.dedup.lexical import read_item
 from kina_build.dedup.overrides import Override, content_hash
 from kina_build.dedup.reading import spread_edges
 from kina_build.dedup.records import Duplicates

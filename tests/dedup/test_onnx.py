@@ -101,15 +101,6 @@ def test_batches_hold_every_text_once_within_the_budget() -> None:
     assert list(batches([])) == []
 
 
-def test_eight_bits_are_near_but_not_the_same(both: tuple[Encoder, Encoder]) -> None:
-    fast = both[0]
-    assert isinstance(fast, OnnxEncoder)
-    small = OnnxEncoder(fast.name, fast.revision, fast.folder, small=True)
-    assert small.configuration != fast.configuration
-    cosines = (small.encode(TEXTS) * fast.encode(TEXTS)).sum(axis=1)
-    assert 0.9 < cosines.min() < 0.9999
-
-
 def test_nothing_is_loaded_where_every_vector_is_kept(tmp_path: Path) -> None:
     cache = tmp_path / "v.sqlite"
     first = embed(TEXTS, load_encoder(PACKAGED), cache)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.config import DedupRules
-from kina_build.dedup.canonical import equal_quantities, read_quantity, stem_form
-from kina_build.dedup.lexical import read_item
-from kina_build.dedup.verdict import Verdict
+from kina_build.dedup.compare.canonical import equal_quantities, read_quantity, stem_form
+from kina_build.dedup.compare.lexical import read_item
+from kina_build.dedup.compare.verdict import Verdict
 from kina_build.items.model import Item
 
 MILL = (

@@ -26,7 +26,7 @@ def show_dedup(report: dict[str, Any], console: Console) -> None:
     if "fast" in report:
         fast = report["fast"]
         console.line(
-            f"{fast['encoded']} items encoded in full; about {fast['missed']:g} close pairs missed, "
+            f"{fast['encoded']} items encoded; about {fast['missed']:g} close pairs missed, "
             f"at most {fast['missed_most']} (95 %)"
         )
     if report["need_decision"]:

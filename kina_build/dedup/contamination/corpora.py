@@ -75,12 +75,13 @@ def read_questions(path: Path) -> list[Item]:
     return list(result.items)
 
 
-def read_texts(path: Path, told: Mapping[str, str] = NO_COLUMNS) -> Texts:
+def read_texts(path: Path, told: Mapping[str, str] = NO_COLUMNS, *, plain: bool = True) -> Texts:
     """Read a corpus: a pool, any file of questions or texts, a folder of such, a release, a .txt file.
 
     Args:
         path: the file or folder.
         told: item field to column, for files that name their columns in their own way.
+        plain: whether running text and rows of plain text are read too, or questions only.
 
     Raises:
         InputError: missing or empty file, no column that holds a question, or no text at all.
@@ -89,10 +90,10 @@ def read_texts(path: Path, told: Mapping[str, str] = NO_COLUMNS) -> Texts:
     if path == STREAM:
         return Texts(tuple(read_pool(path)))
     if not path.is_dir():
-        texts = _read_file(path, told)
+        texts = _read_file(path, told, plain=plain)
     else:
         files = _splits(path) if (path / RELEASE).is_file() else find_data_files(path)
-        parts = {file: _read_file(file, told) for file in files}
+        parts = {file: _read_file(file, told, plain=plain) for file in files}
         items = [
             item if len(parts) == 1 else item.model_copy(update={"item_id": f"{file.stem}:{item.item_id}"})
             for file, part in parts.items()
@@ -125,8 +126,8 @@ def open_corpus(
         path: a file or folder of any form.
         room: bytes that its questions may take.
         told: as read_texts.
-        near: whether near copies are looked for: without, the paragraphs of running text tell nothing that
-            their letters do not.
+        near: whether near copies are looked for: without, plain text tells nothing that its letters do
+            not.
 
     Raises:
         InputError: missing, or something else than a pool on standard input.
@@ -136,9 +137,9 @@ def open_corpus(
     items: tuple[Item, ...] = ()
     if path == STREAM:
         items = read_texts(path).items
-    elif size * BYTES_A_BYTE <= room and (near or any(file.suffix.lower() != ".txt" for file in files)):
+    elif size * BYTES_A_BYTE <= room:
         with suppress(InputError, RowErrors):
-            items = read_texts(path, told).items
+            items = read_texts(path, told, plain=near).items
     names = {file: file.relative_to(path).as_posix() if path.is_dir() else "" for file in files}
     return Corpus(items, partial(_stream, names), size)
 
@@ -170,16 +171,16 @@ def of_items(items: Iterable[Item]) -> Corpus:
     return Corpus(kept, texts, 0)
 
 
-def _read_file(path: Path, told: Mapping[str, str]) -> Texts:
+def _read_file(path: Path, told: Mapping[str, str], *, plain: bool) -> Texts:
     if path.suffix.lower() == ".txt":
-        return Texts(tuple(_paragraphs(path)))
+        return Texts(tuple(_paragraphs(path)) if plain else ())
     if is_pool(path):
         return Texts(tuple(read_pool(path)))
     raw = unwrap(read_raw(read_bytes(path), path.name, path.suffix.lower()))
     # rows are numbered: all rows of one JSON document may stand on one line
     numbered = tuple(replace(row, line=number) for number, row in enumerate(raw.rows))
     if (column := _text_column(raw, told)) is not None:
-        texts = _as_texts(raw, column)
+        texts = _as_texts(raw, column) if plain else []
         return Texts(_with_unique_ids(texts), len(raw.rejects) + len(raw.rows) - len(texts))
     reading = Reading(columns=told)
     made = draft_items(replace(raw, rows=numbered), reading)

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from kina_build.config import DedupRules
-from kina_build.dedup.canonical import dense, plain, tokens, unlabelled
-from kina_build.dedup.changes import MEANING, Change, classify_change
+from kina_build.dedup.compare.canonical import plain, unlabelled
+from kina_build.dedup.compare.changes import MEANING, Change, classify_change
+from kina_build.dedup.compare.lexical import Reading, read_item
+from kina_build.dedup.compare.tokens import dense, tokens
+from kina_build.dedup.compare.verdict import CHANGES
 from kina_build.dedup.contamination.letters import letters
 from kina_build.dedup.contamination.records import Finding, Hit
 from kina_build.dedup.contamination.traces import Trace
-from kina_build.dedup.lexical import Reading, read_item
-from kina_build.dedup.verdict import CHANGES
 from kina_build.items.model import Item
 from kina_build.items.text import fold_stem, squeeze
 

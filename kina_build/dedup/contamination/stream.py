@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from kina_build.dedup.contamination.packed import PACKED_SUFFIXES, Tally, unpacked
+from kina_build.dedup.contamination.packed import PACKED_SUFFIXES, Tally, decoded, unpacked
 from kina_build.errors import InputError
 from kina_build.rows.source import HEAD_BYTES, STREAM, head_of, open_file
 
@@ -97,13 +97,10 @@ def read_stream(path: Path, tally: Tally, name: str = "") -> Iterator[Text]:
         return
     with unpacked(file, head, tally) as stream:
         start = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
-        wide = start.startswith((b"\xff\xfe", b"\xfe\xff"))
-        if b"\x00" in start and not wide:
+        lines = decoded(stream)
+        if lines is None:
             tally.unread += 1
             return
-        lines = io.TextIOWrapper(
-            stream, encoding="utf-16" if wide else "utf-8-sig", errors="replace", newline="\n"
-        )
         form = FORMS.get(suffix) or _form(start)
         if form == ".jsonl":
             yield from _json_lines(lines, name, tally)
@@ -113,10 +110,15 @@ def read_stream(path: Path, tally: Tally, name: str = "") -> Iterator[Text]:
             yield from _running(lines, name, tally, marked=form == ".html")
 
 
+ESCAPE = re.compile(r"\\(\\|[nrt]|u[0-9a-fA-F]{4})")
+r"""Matches the "\n" and the "\u00e9" of JSON's text, and "\\" as one, so that the "n" of "\\nu" stays."""
+
+
 def strings(value: Any) -> Iterator[str]:
-    """Yield all strings and numbers of a value, however deep, in order."""
+    """Yield all strings and numbers of a value, however deep, in order; JSON in a string is read."""
     if isinstance(value, str):
-        yield value
+        inner = _inner(value)
+        yield from [value] if inner is None else strings(inner)
     elif isinstance(value, dict):
         for one in value.values():
             yield from strings(one)
@@ -125,6 +127,16 @@ def strings(value: Any) -> Iterator[str]:
             yield from strings(one)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield str(value)
+
+
+def _inner(text: str) -> Any:
+    """Return the document that a string holds, None where it holds none."""
+    if not (text.startswith(("{", "[")) and text.endswith(("}", "]")) and '"' in text):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _suffix(path: Path) -> str:
@@ -151,17 +163,38 @@ def _json(lines: IO[str], place: str, tally: Tally) -> Iterator[Text]:
     try:
         return _document(json.loads(whole), place, tally)
     except (ValueError, RecursionError):
-        return _json_lines(io.StringIO(whole, newline="\n"), place, tally)
+        return _documents(whole, place, tally)
+
+
+def _documents(whole: str, place: str, tally: Tally) -> Iterator[Text]:
+    """Read what is no one document: JSON Lines, or documents one behind the other."""
+    if _parsed(whole.lstrip().partition("\n")[0]) is not None:
+        yield from _json_lines(io.StringIO(whole, newline="\n"), place, tally)
+        return
+    decoder, end, number = json.JSONDecoder(), 0, 0
+    while rest := whole[end : end + HEAD_BYTES].lstrip():
+        start = whole.index(rest[0], end)
+        number += 1
+        try:
+            value, end = decoder.raw_decode(whole, start)
+        except (ValueError, RecursionError):
+            yield from _running(io.StringIO(whole[start:]), place, tally, escaped=True)
+            return
+        yield from _row(value, place, number, tally)
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _json_lines(lines: IO[str], place: str, tally: Tally) -> Iterator[Text]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            try:
-                value = json.loads(line)
-            except (ValueError, RecursionError):
-                value = line
-            yield from _row(value, place, number, tally)
+            value = _parsed(line)
+            yield from _row(_unescaped(line) if value is None else value, place, number, tally)
 
 
 def _document(value: Any, place: str, tally: Tally) -> Iterator[Text]:
@@ -221,7 +254,15 @@ def _clean(text: str, *, marked: bool, escaped: bool) -> str:
     if marked:
         text = TAG.sub(lambda tag: "\n" * tag.group().count("\n"), LINK.sub("]", text))
         return html.unescape(text)
-    return re.sub(r"\\[nrt]", " ", text) if escaped else text
+    return _unescaped(text) if escaped else text
+
+
+def _unescaped(text: str) -> str:
+    def written(escape: re.Match[str]) -> str:
+        sign = escape.group(1)
+        return chr(int(sign[1:], 16)) if len(sign) > 1 else "\\" if sign == "\\" else " "
+
+    return ESCAPE.sub(written, text) if "\\" in text else text
 
 
 class Readable(Protocol):

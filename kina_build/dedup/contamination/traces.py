@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
+from kina_build.dedup.compare.lexical import Reading
 from kina_build.dedup.contamination.letters import (
     STEP,
     WIDTH,
@@ -27,7 +29,6 @@ from kina_build.dedup.contamination.letters import (
     windows_of,
 )
 from kina_build.dedup.contamination.stream import Text
-from kina_build.dedup.lexical import Reading
 
 BATCH_LETTERS = 1 << 20
 """Letters looked through at once."""
@@ -36,9 +37,6 @@ SLOTS = (1 << 18, 1 << 26)
 """Least and most places of the table that says which windows are in no index: one byte each."""
 
 SLOTS_A_WINDOW = 32
-GAP = b"\x00"
-"""Between two texts of a batch: no window of an index holds it."""
-
 Kind = Literal["stem", "option", "passage"]
 Places = NDArray[np.int64]
 
@@ -70,6 +68,11 @@ class Index:
     slots: NDArray[np.bool_]
     unsearchable: dict[str, str]
     """Items that cannot be looked for, and why."""
+
+    @cached_property
+    def lengths(self) -> Places:
+        """Return the letters of each unit."""
+        return np.array([len(unit.letters) for unit in self.units], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ def _batches(texts: Iterable[Text]) -> Iterator[list[tuple[Text, bytes]]]:
     for text in texts:
         data = letters(text.text)
         batch.append((text, data))
-        size += len(data) + 1
+        size += len(data)
         if size >= BATCH_LETTERS:
             yield batch
             batch, size = [], 0
@@ -167,7 +170,8 @@ def _batches(texts: Iterable[Text]) -> Iterator[list[tuple[Text, bytes]]]:
 
 
 def _look_through(index: Index, batch: list[tuple[Text, bytes]], least: int) -> Iterator[Trace]:
-    hashes = window_hashes(GAP.join(data for _, data in batch))
+    joined = b"".join(data for _, data in batch)
+    hashes = window_hashes(joined)
     places = np.flatnonzero(index.slots[_slot(hashes, len(index.slots))]) if len(hashes) else hashes
     at = np.searchsorted(index.hashes, hashes[places])
     known = at < len(index.hashes)
@@ -180,14 +184,39 @@ def _look_through(index: Index, batch: list[tuple[Text, bytes]], least: int) -> 
     ends = np.cumsum(counts)
     rows = np.arange(ends[-1]) - np.repeat(ends - counts - index.firsts[at], counts)
     units, starts = index.holders[rows], np.repeat(places, counts) - index.offsets[rows]
-    firsts = np.concatenate([[0], np.cumsum([len(data) + 1 for _, data in batch])])
+    firsts = np.concatenate([[0], np.cumsum([len(data) for _, data in batch])])
     of_text = np.searchsorted(firsts, np.repeat(places, counts), side="right") - 1
+    yield from _across_rows(index, batch, joined, (units, starts), firsts)
     order = np.lexsort((starts, units, of_text))
     bounds = np.flatnonzero(np.diff(of_text[order])) + 1
     for group in np.split(order, bounds):
         number = int(of_text[group[0]])
         hits = _Hits(units[group], starts[group] - firsts[number], np.repeat(at, counts)[group])
         yield from _traces(index, batch[number], hits, least)
+
+
+def _across_rows(
+    index: Index, batch: list[tuple[Text, bytes]], joined: bytes, hits: tuple[Places, Places], firsts: Places
+) -> Iterator[Trace]:
+    """Yield units that begin in one row and end in a later one, as where each line of a text is a row."""
+    units, starts = hits
+    ends = starts + index.lengths[units]
+    inside = (starts >= 0) & (ends <= len(joined))
+    units, starts, ends = units[inside], starts[inside], ends[inside]
+    begun, ended = (np.searchsorted(firsts, places, side="right") - 1 for places in (starts, ends - 1))
+    cut = begun != ended
+    for number, start, first, last in sorted(
+        set(zip(*(values[cut].tolist() for values in (units, starts, begun, ended)), strict=True))
+    ):
+        rows = [text for text, _ in batch[first : last + 1]]
+        if joined.startswith(index.units[number].letters, start) and _follow(rows):
+            text = replace(rows[0], text="\n".join(row.text for row in rows))
+            yield from _placed(index, text, {number: (start - int(firsts[first]), 1.0)})
+
+
+def _follow(rows: Sequence[Text]) -> bool:
+    """Tell whether texts are rows of one file."""
+    return all(row.line and not row.running and row.place == rows[0].place for row in rows)
 
 
 @dataclass(frozen=True)

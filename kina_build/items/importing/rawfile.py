@@ -203,16 +203,16 @@ def _not_decodable(raw: bytes, name: str, chosen: str, offset: int) -> InputErro
     byte = raw[offset]
     return InputError(
         f"{name}: encoding_not_utf8: byte {offset} (0x{byte:02X}) is not UTF-8",
-        hint=f"name the encoding, for example --encoding {_suggest(raw, offset)}",
+        hint=f"name the encoding, for example --encoding {suggest_encoding(raw, offset)}",
     )
 
 
-def _suggest(raw: bytes, offset: int) -> str:
+def suggest_encoding(raw: bytes, offset: int) -> str:
     """Name a likely encoding, from the bytes around the first one that is not UTF-8."""
     start = max(0, offset - SAMPLE_BYTES // 2)
     sample = raw[start : start + SAMPLE_BYTES]
     if sum(byte > 0x7F for byte in sample) < MOSTLY_ASCII * len(sample):
-        curly = {name: _count_typographic(sample, name) for name in ("mac-roman", "cp1252")}
+        curly = {name: _count_typographic(sample, name) for name in ("cp1252", "mac-roman")}
         return max(curly, key=curly.__getitem__)
     from charset_normalizer import from_bytes
 

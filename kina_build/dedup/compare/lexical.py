@@ -9,20 +9,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from kina_build.dedup.canonical import (
+from kina_build.dedup.compare.canonical import (
     Quantity,
     answer_form,
-    capitalised,
-    dense,
-    grams,
     plain,
     read_quantity,
-    script,
     stem_form,
-    tokens,
     unframed,
     unlabelled,
+    with_points,
 )
+from kina_build.dedup.compare.tokens import capitalised, dense, grams, script, tokens
 from kina_build.items.model import Item
 from kina_build.items.text import fold_option, fold_stem, squeeze
 from kina_build.rows.jsonl import canonical
@@ -105,24 +102,29 @@ class Reading:
         return stem_form(self.question)
 
     @cached_property
+    def bare(self) -> tuple[str, ...]:
+        """Return the options in order without labels, with decimal points."""
+        return tuple(with_points(unlabelled(self.answers)))
+
+    @cached_property
     def forms(self) -> tuple[str, ...]:
         """Return the options, in order, in the form that forgets units' blanks, markup and labels.
 
         Options that would become one stay as they are.
         """
-        forms = [answer_form(answer) for answer in unlabelled(self.answers)]
+        forms = [answer_form(answer) for answer in self.bare]
         return tuple(forms) if len(set(forms)) == len(set(self.answers)) else self.answers
 
     @cached_property
     def framed(self) -> tuple[tuple[str, ...], str]:
         """Return the options without the words that all of them begin or end with, and those words."""
-        bare, frame = unframed(unlabelled(self.answers))
+        bare, frame = unframed(self.bare)
         return (tuple(bare), frame) if len(set(bare)) == len(set(self.answers)) else (self.forms, "")
 
     @cached_property
     def quantity(self) -> Quantity | None:
         """Return the right answer as a number with its unit, where it is one."""
-        return read_quantity(unlabelled(self.answers)[self.right[0]]) if len(self.right) == 1 else None
+        return read_quantity(self.bare[self.right[0]]) if len(self.right) == 1 else None
 
     @cached_property
     def told(self) -> int:

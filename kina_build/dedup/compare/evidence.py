@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kina_build.config import DedupRules
-from kina_build.dedup.canonical import equal_quantities, jaccard, tokens
-from kina_build.dedup.changes import NEGATIONS, Change, classify_change, differing_tokens, words_of
-from kina_build.dedup.lexical import Common, Reading
+from kina_build.dedup.compare.canonical import equal_quantities, plain
+from kina_build.dedup.compare.changes import Change, classify_change, differing_tokens
+from kina_build.dedup.compare.lexical import FRAME_WORDS, Common, Reading
+from kina_build.dedup.compare.meanings import is_negation, words_of
+from kina_build.dedup.compare.tokens import jaccard, tokens
 from kina_build.dedup.records import Gold, Passage
 from kina_build.items.text import fold_stem
 
@@ -33,6 +35,15 @@ CHOOSING = words_of(
     "which following these those could can may might possible example approximately about not except estimate"
 )
 """Words by which a question may have several right answers, of which each item shows one."""
+
+ANSWER_WORDS = 3
+"""Words told that two right answers must share to say the same in other words."""
+
+ANSWER_SHARE = 0.35
+"""Share (Jaccard) of the right answers' words from which they do (read on MMLU-Pro: .36 to .71 are true)."""
+
+STEM_LETTERS = 6
+"""Letters by which words of one stem are known: "conflict" and "conflicts" are "confli"."""
 
 SHOWN_CHANGES = 12
 
@@ -62,6 +73,8 @@ class Evidence:
     telling: int
     """Shared option texts that are not formulas and not common in the corpus."""
     telling_gold: bool
+    worded_alike: bool
+    """Whether the right answers share most of what they say, in other words."""
     generic_stem: bool
     specific: bool
     """Whether the stems tell enough for equal ones to ask one question."""
@@ -101,6 +114,7 @@ def compare(
         changed=tuple(changed[:SHOWN_CHANGES]),
         telling=sum(common.tells(option) for option in shared),
         telling_gold=any(common.tells(text) for text in left.gold) and any(map(common.tells, right.gold)),
+        worded_alike=worded_alike(left, right),
         generic_stem=common.generic_stem(left.stem),
         specific=not common.generic_stem(left.stem) and min(left.told, right.told) >= rules.specific_words,
         boilerplate=left.content != left.stem and right.content != right.stem,
@@ -159,6 +173,21 @@ def _equal_answers(left: Reading, right: Reading) -> bool:
     return one is not None and other is not None and equal_quantities(one, other)
 
 
+def worded_alike(left: Reading, right: Reading) -> bool:
+    """Tell whether two right answers share most of their words."""
+    if not left.right or not right.right:
+        return False
+    one, other = (_said(reading) for reading in (left, right))
+    return len(one & other) >= ANSWER_WORDS and jaccard(one, other) >= ANSWER_SHARE
+
+
+def _said(reading: Reading) -> frozenset[str]:
+    words = tokens(plain(" ".join(reading.answers[place] for place in reading.right)).lower())
+    return frozenset(
+        word[:STEM_LETTERS] for word in words if word.isalpha() and len(word) > 2 and word not in FRAME_WORDS
+    )
+
+
 def _at(answers: Sequence[str], reading: Reading) -> frozenset[str]:
     return frozenset(answers[place] for place in reading.right)
 
@@ -193,7 +222,7 @@ def _is_part(left: Reading, right: Reading) -> bool:
     if not long.stem_form.startswith(short.stem_form) and not long.stem_form.endswith(short.stem_form):
         return False
     _, added = differing_tokens(short, long)
-    return len(added) >= ADDED_WORDS or not any(word in NEGATIONS for word in added)
+    return len(added) >= ADDED_WORDS or not any(map(is_negation, added))
 
 
 def compare_passages(left: Reading, right: Reading, rules: DedupRules = DedupRules()) -> Passage:

@@ -7,17 +7,23 @@ meaning: it says what a person should look at, and keeps false reasons from bein
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kina_build.dedup.compare.meanings import UNITS
+from kina_build.dedup.compare.tokens import dense, tokens
 from kina_build.items.text import drop_invisible, fold_stem, squeeze
 
 RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 RAISED_RUN = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]+")
 """Matches "⁻¹⁹" of "10⁻¹⁹", not "19"."""
 
-FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
-r"""Matches "\frac{3}{4}", not "\frac34"."""
+FRACTION = re.compile(r"\\[dt]?frac\s*(?:\{([^{}]*)\}|(\w))\s*(?:\{([^{}]*)\}|(\w))")
+r"""Matches "\frac{3}{4}" and "\frac34", not "\frac{a}"."""
+
+SET_APART = re.compile(r"\\[()\[\]]")
+r"""Marks between which LaTeX sets a formula: matches "\(", not "("."""
 
 COMMANDS = {
     "times": "×", "cdot": "·", "div": "÷", "pm": "±", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥",
@@ -40,6 +46,26 @@ TAGS = re.compile(r"</?(?:b|i|u|em|strong|sub|sup|span|div|font|p|br)(?: [^<>]*)
 PERCENT = re.compile(r"\bper ?cent\b", re.IGNORECASE)
 """Matches "per cent", not "percentage"."""
 
+PERMILLE = re.compile(r"\b(?:per ?mill?e?|promille)\b", re.IGNORECASE)
+"""Matches "per mille" and "per mil", not "permill"."""
+
+VULGAR = re.compile("[¼-¾⅐-⅞]")
+"""A fraction that is one character."""
+
+POWER = re.compile(r"(?<=\d)(?:\s*[x×X*·⋅]\s*10\s*\^\s*|[eE])\+?(?=-?\d{1,3}(?!\w))")
+"""Matches the "e" of "3.2e15" and the " x 10^" of "3 x 10^-4", not the "x 10" of "3 x 10 cm"."""
+
+TYPED = {"<=": "≤", ">=": "≥", "!=": "≠", "->": "→", "=>": "⇒"}
+TYPED_SIGN = re.compile("[<>!]=|[-=]>")
+"""A sign typed as two: matches "<=" and "->", not "=<"."""
+
+DECIMAL_COMMA = re.compile(r"(?<![\d.,(\[])(\d+),(\d+)(?![\d.,])")
+"""Matches "0,375" and "12,5 kg", not "1,000,000" and "(3,4)"."""
+
+SPACED = re.compile(r"(?<=\d)[\u0020'’](?=\d{3}(?!\d))")
+"""The blank or apostrophe in "12 500" and "12'500", not that in "1 of 500"."""
+
+
 CYRILLIC = str.maketrans("асеорхуіјѕԁһԛԝАВСЕНІЈКМОРЅТХ", "aceopxyijsdhqwABCEHIJKMOPSTX")
 """Cyrillic letters that look like Latin ones."""
 
@@ -51,10 +77,10 @@ LABEL = re.compile(r"^\s*(?:\(([A-Z])\)|([A-Z])[.):])\s*(?=\S)", re.IGNORECASE)
 
 NUMERIC = re.compile(
     r"(?P<sign>-?)\s*(?P<number>\d[\d,]*(?:\.\d+)?|\.\d+)"
-    r"(?:\s*[×x*·]\s*10\s*\^?\s*(?P<power>-?\d+))?"
+    r"(?:(?:\s*[×x*·]\s*10\s*\^?\s*|[eE])(?P<power>[-+]?\d+))?"
     r"(?:\s*/\s*(?P<below>\d+))?\s*(?P<unit>[^\d]*(?:\^?-?\d[^\d]*){0,3})"
 )
-"""Matches "1.38 × 10^-23 J/K" and "3/4", not "between 2 and 3"."""
+"""Matches "1.38 × 10^-23 J/K", "1.4e-23" and "3/4", not "between 2 and 3"."""
 
 EXACT_DIGITS = 2
 """Significant digits from which a number may be a rounding of another."""
@@ -75,26 +101,25 @@ def plain(text: str) -> str:
     """Write a text without the marks that only set type; its letters keep their case."""
     if not text.isascii():
         text = RAISED_RUN.sub(lambda run: "^" + run.group().translate(RAISED), drop_invisible(text))
-        text = _latin(text).replace("−", "-")
+        text = _latin(VULGAR.sub(_spelt, text)).replace("−", "-").replace("⁄", "/")
     if "\\" in text:
-        text = FRACTION.sub(r"\1/\2", text)
+        text = FRACTION.sub(r"\1\2/\3\4", SET_APART.sub("", text))
         text = COMMAND.sub(lambda command: COMMANDS.get(command.group(1).lower(), " "), text)
+        text = text.replace("^°", "°").replace("^{°}", "°")
     if "</" in text:
         text = TAGS.sub("", text)
-    return squeeze(PERCENT.sub("%", text.translate(_TYPESETTING)))
+    text = TYPED_SIGN.sub(lambda sign: TYPED[sign.group()], text.translate(_TYPESETTING))
+    text = POWER.sub("×10^", text)
+    return squeeze(PERMILLE.sub("‰", PERCENT.sub("%", text)))
+
+
+def _spelt(fraction: re.Match[str]) -> str:
+    """Write "½" as "1/2", apart from a number in front of it."""
+    whole = fraction.string[fraction.start() - 1 : fraction.start()].isdigit()
+    return " " * whole + unicodedata.normalize("NFKC", fraction.group())
 
 
 _TYPESETTING = str.maketrans("", "", "$\\{}")
-
-
-def dense(words: Sequence[str]) -> str:
-    """Join tokens without blanks; numbers stay apart from one another."""
-    parts: list[str] = []
-    for word in words:
-        if parts and word[0].isdigit() and parts[-1][-1].isdigit():
-            parts.append("|")
-        parts.append(word)
-    return "".join(parts)
 
 
 def stem_form(question: str) -> str:
@@ -104,7 +129,55 @@ def stem_form(question: str) -> str:
 
 def answer_form(folded: str) -> str:
     """Return the form in which answers are equal; letter case stays, as it tells answers apart."""
-    return dense(tokens(plain(folded))) or folded
+    words = with_units(tokens(plain(folded)))
+    return "1" if words == ["one"] else dense(words) or folded
+
+
+def with_units(words: Sequence[str]) -> list[str]:
+    """Write units behind numbers by their symbols; symbols keep their case."""
+    found: list[str] = []
+    measured = False
+    for word in words:
+        symbol = _symbol(word) if measured else None
+        measured = word[0].isdigit() or symbol is not None
+        if symbol not in MONEY:
+            found.append(symbol or word)
+    return found
+
+
+MONEY = frozenset({"dollar"})
+"""Units that leave no trace: the dollar's sign is also LaTeX's."""
+
+
+def _symbol(word: str) -> str | None:
+    """Return the symbol of a unit; None for a word that is none, or a symbol already."""
+    if word[:1] == "u" and "μ" + word[1:] in UNITS.values():
+        return "μ" + word[1:]
+    if word in {"per", "/"}:
+        return "/"
+    return UNITS.get(word.lower()) if len(word) >= SPELT_UNIT else word if word in UNITS.values() else None
+
+
+SPELT_UNIT = 3
+"""Letters from which a unit is a word: shorter ones are symbols, whose case tells ("mW" and "MW")."""
+
+
+def with_points(answers: Sequence[str]) -> list[str]:
+    """Write decimal commas and blanks between thousands as English does, where all answers show them.
+
+    "0,5" and "0,25" are decimals, "1,2" and "1,3" may be lists, and "12,500" is twelve thousand.
+    """
+    answers = [SPACED.sub("", answer) for answer in answers]
+    numbers = [answer for answer in answers if any(map(str.isdigit, answer))]
+    found = [DECIMAL_COMMA.findall(answer) for answer in numbers]
+    if not found or not all(
+        len(commas) == 1 and "." not in answer for commas, answer in zip(found, numbers, strict=True)
+    ):
+        return answers
+    decimals = [(whole, part) for [(whole, part)] in found]
+    if not any(whole == "0" or len(part) not in {1, 3} for whole, part in decimals):
+        return answers
+    return [DECIMAL_COMMA.sub(r"\1.\2", answer) for answer in answers]
 
 
 def unlabelled(answers: Sequence[str]) -> list[str]:
@@ -144,16 +217,24 @@ def read_quantity(answer: str) -> Quantity | None:
         return None
     scale = 10.0**power / below * (-1 if match["sign"] else 1)
     decimals = len(number.partition(".")[2])
-    unit = dense(tokens(match["unit"]))
+    unit = dense(with_units(["1", *tokens(match["unit"])])[1:])
     return Quantity(float(number) * scale, abs(scale) * 10.0**-decimals, len(number.strip("0.")), unit)
 
 
 def equal_quantities(one: Quantity, other: Quantity) -> bool:
     """Tell whether two numbers of one unit are equal, or one is the other rounded."""
     if one.unit != other.unit:
-        return False
+        return {one.unit, other.unit} == {"", "%"} and _equal_shares(one, other)
     step = max(one.step, other.step) if min(one.digits, other.digits) >= EXACT_DIGITS else 0.0
     return abs(one.value - other.value) <= step / 2 + 1e-9 * abs(one.value)
+
+
+def _equal_shares(one: Quantity, other: Quantity) -> bool:
+    """Tell whether one is the other's percentage: "50%" is 50 and .5."""
+    hundred, plain_one = (one, other) if one.unit else (other, one)
+    return any(
+        abs(hundred.value / scale - plain_one.value) <= 1e-9 * abs(plain_one.value) for scale in (1, 100)
+    )
 
 
 def _common(rows: Sequence[Sequence[str]], most: int) -> int:
@@ -169,73 +250,3 @@ def _latin(text: str) -> str:
     if not cyrillic or 2 * cyrillic > sum(char.isascii() and char.isalpha() for char in text):
         return text
     return text.translate(CYRILLIC)
-
-
-TOKEN = re.compile(
-    r"(?P<number>\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|(?<!\d)\.\d+)"
-    r"|(?P<han>[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])"
-    r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)"
-    r"|(?P<sign>[^\w\s.,;:!?'\"“”‘’…、。，；：？！「」『』《》·_-]|(?<![\w)])-(?=\d))"
-)
-"""A number, one Chinese or Japanese character, a word, or a sign that can bear meaning."""
-
-COUNTED = {
-    "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9",
-    "ten": "10", "eleven": "11", "twelve": "12",
-}  # fmt: skip
-"""Number words that are read as numbers; "one" is more often a pronoun."""
-
-
-def tokens(folded: str) -> list[str]:
-    """Cut a folded text into numbers, words, Chinese characters and signs.
-
-    Numbers are written one way ("1,000" and "1000.0" are "1000"), so that only their
-    values differ.
-    """
-    return [
-        normal_number(match.group())
-        if match.lastgroup == "number"
-        else COUNTED.get(match.group(), match.group())
-        for match in TOKEN.finditer(folded)
-    ]
-
-
-def normal_number(text: str) -> str:
-    """Write a decimal number without thousands separators and idle zeros."""
-    whole, _, part = text.replace(",", "").partition(".")
-    whole, part = whole.lstrip("0") or "0", part.rstrip("0")
-    return f"{whole}.{part}" if part else whole
-
-
-GRAM = 3
-"""Length of the character n-grams by which stems and passages are compared."""
-
-
-def capitalised(text: str) -> frozenset[str]:
-    """Return the words that carry a capital although no sentence begins with them, folded."""
-    found = re.findall(r"(?<![.?!:]\s)(?<!^)\b([^\W\d_a-z][^\W\d_]+)", squeeze(text))
-    return frozenset(fold_stem(word) for word in found if word[0].isupper())
-
-
-def script(text: str) -> str:
-    """Guess a language tag from the script where an item gives none: "ja", "zh" or "en".
-
-    A guess by letters only: languages in Latin letters need their tag on the item.
-    """
-    if re.search(r"[\u3040-\u30ff]", text):
-        return "ja"
-    han = len(re.findall(r"[\u3400-\u9fff]", text))
-    latin = len(re.findall(r"[A-Za-z]+", text))
-    return "zh" if han > latin else "en"
-
-
-def grams(folded: str) -> frozenset[str]:
-    """Return the character n-grams of a text without its blanks."""
-    dense = folded.replace(" ", "")
-    return frozenset(dense[start : start + GRAM] for start in range(max(1, len(dense) - GRAM + 1)))
-
-
-def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
-    """Return the share |left and right| / |left or right|, 0 when both are empty."""
-    union = len(left | right)
-    return len(left & right) / union if union else 0.0

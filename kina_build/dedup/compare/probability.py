@@ -11,8 +11,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from kina_build.dedup.changes import MEANING
-from kina_build.dedup.evidence import Evidence
+from kina_build.dedup.compare.changes import MEANING
+from kina_build.dedup.compare.evidence import Evidence
 
 CLOSE = 0.8
 """Cosine at which the cosine's share of the sum is 0; a tenth above it adds its weight once."""

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kina_build.config import DedupRules
-from kina_build.dedup.changes import MEANING
-from kina_build.dedup.evidence import Evidence
+from kina_build.dedup.compare.changes import MEANING
+from kina_build.dedup.compare.evidence import Evidence
 from kina_build.dedup.records import DuplicatePair, Status
 
 
@@ -28,6 +28,7 @@ Rule = Callable[[Evidence, DedupRules], Verdict | None]
 
 CHANGES = {
     "number": "the stems differ in a number",
+    "unit": "the stems differ in a unit",
     "polarity": "the stems differ in a word that turns the question round",
     "name": "the stems differ in a name",
     "sign": "the stems differ in a sign",
@@ -175,6 +176,14 @@ def _strong_evidence(evidence: Evidence, rules: DedupRules) -> Verdict | None:
     return _strong(evidence, rules, f"same right answer and options; {CHANGES[evidence.change]}")
 
 
+def _worded_alike(evidence: Evidence, rules: DedupRules) -> Verdict | None:
+    """Judge close texts whose right answers say the same in other words."""
+    close = evidence.cosine is not None and evidence.cosine >= rules.threshold
+    if not close or not evidence.worded_alike or evidence.boilerplate or evidence.change in MEANING:
+        return None
+    return Verdict("review", "answer", "the texts are close, and the right answers share most of their words")
+
+
 def _is_strong(evidence: Evidence, rules: DedupRules) -> bool:
     return (
         evidence.gold == "same"
@@ -191,7 +200,15 @@ def _strong(evidence: Evidence, rules: DedupRules, reason: str) -> Verdict:
     return Verdict("duplicate" if dropped else "review", "strong", reason)
 
 
-RULES: tuple[Rule, ...] = (_same_question, _same_stem, _part, _same_passage, _template, _strong_evidence)
+RULES: tuple[Rule, ...] = (
+    _same_question,
+    _same_stem,
+    _part,
+    _same_passage,
+    _template,
+    _strong_evidence,
+    _worded_alike,
+)
 """In the order they are asked."""
 
 

@@ -7,47 +7,24 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Literal
 
-from kina_build.dedup.canonical import dense
-from kina_build.dedup.lexical import Reading
+from kina_build.dedup.compare.lexical import Reading
+from kina_build.dedup.compare.meanings import (
+    NEGATED_FORMS,
+    OPPOSITE_SIGNS,
+    ROMAN,
+    is_negation,
+    of_one_family,
+    opposed,
+    other_units,
+    prefixed,
+)
+from kina_build.dedup.compare.tokens import dense
 
-Change = Literal["none", "number", "polarity", "name", "sign", "order", "spelling", "word"]
+Change = Literal["none", "number", "unit", "polarity", "name", "sign", "order", "spelling", "word"]
 """The most telling way in which two stems differ."""
 
-MEANING = frozenset({"number", "polarity", "name", "sign"})
+MEANING = frozenset({"number", "unit", "polarity", "name", "sign"})
 """Changes that make another question, whatever else agrees."""
-
-
-def words_of(text: str) -> frozenset[str]:
-    """Return the words of a line as a set."""
-    return frozenset(text.split())
-
-
-NEGATIONS = words_of(
-    "not no never none nor neither without except cannot false incorrect wrong least untrue"
-    " 不 非 无 無 没 未 错 誤 误 否 除"
-)
-"""Words that turn a question round wherever they are added or taken away."""
-
-_AXES = """
-most more greater larger higher maximum max highest largest greatest longest bigger biggest increase increases
- increased increasing rise rises gain|less fewer smaller lower minimum min lowest smallest least shortest
- decrease decreases decreased decreasing fall falls loss;
-before|after; above over|below under; strong stronger strongest|weak weaker weakest;
-positive positively|negative negatively; first earliest early earlier|second|third|last latest late later;
-always|sometimes|often|rarely; best good|worst bad; acid acidic|base basic; all|some|any; must|may;
-left|right; true correct right|false incorrect wrong;
-强 強|弱; 大|小; 多|少; 增 加|减 減; 升|降; 前|后 後; 左|右; 高|低; 正|负 負; 上|下; 内|外;
-长|短; 快|慢; 最|较; 加|除|乘
-"""
-
-OPPOSITES = tuple(tuple(map(words_of, axis.split("|"))) for axis in _AXES.split(";"))
-"""Axes of words that turn a question when one pole stands in place of another: "most" and "largest"
-stand on one pole, "most" and "least" on two."""
-
-NEGATING_PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis", "a", "anti")
-
-SHORT_WORD = 3
-"""Letters up to which a prefix says nothing ("a" and "are", "in" and "into")."""
 
 MARKUP = frozenset("$\\{}^*#`&~|")
 """Signs that set type; their coming and going changes no meaning."""
@@ -65,8 +42,16 @@ LONG_WORD = 6
 def classify_change(left: Reading, right: Reading, minus: Sequence[str], plus: Sequence[str]) -> Change:
     """Name the most telling way in which two stems differ, given the tokens that do."""
     if not minus and not plus:
-        return "none" if left.token_form == right.token_form else "order"
+        return _reordered(left, right)
     return _meaning(left, right, minus, plus) or ("spelling" if _respelled(minus, plus) else "word")
+
+
+def _reordered(left: Reading, right: Reading) -> Change:
+    """Name the change of stems that hold the same tokens: numbers that changed places are other numbers."""
+    if left.token_form == right.token_form:
+        return "none"
+    words = [[word for word in reading.tokens if not word[0].isdigit()] for reading in (left, right)]
+    return "number" if words[0] == words[1] else "order"
 
 
 def differing_tokens(left: Reading, right: Reading) -> tuple[list[str], list[str]]:
@@ -104,19 +89,40 @@ def _meaning(left: Reading, right: Reading, minus: Sequence[str], plus: Sequence
     """Name the change that makes another question, if there is one."""
     if _numeric(minus) and _numeric(plus):
         return "number"
-    if _turned(minus, plus):
+    if _turned(left, right, minus, plus):
         return "polarity"
+    if other_units(minus, plus):
+        return "unit"
+    if of_one_family(minus, plus) or 0 < _lettered(minus) == _lettered(plus):
+        return "name"
+    return _by_form(left, right, minus, plus)
+
+
+def _by_form(left: Reading, right: Reading, minus: Sequence[str], plus: Sequence[str]) -> Change | None:
+    """Name the change of words by their letters and capitals, and of signs."""
     if _mistyped(minus, plus):
         return "spelling"
-    if left.entities.intersection(minus) and right.entities.intersection(plus):
+    named = left.entities.intersection(minus) and right.entities.intersection(plus)
+    if named and not _abbreviated(left, minus, plus) and not _abbreviated(right, plus, minus):
         return "name"
     if _signs(minus) != _signs(plus) and (not _worded(minus) and not _worded(plus)):
-        return "sign"
+        return "polarity" if opposed(minus, plus, OPPOSITE_SIGNS) else "sign"
     return None
 
 
+def _abbreviated(long: Reading, words: Sequence[str], letters: Sequence[str]) -> bool:
+    """Tell whether what one stem says in words the other says by their first letters ("UN")."""
+    firsts = "".join(word[0] for word in long.tokens if word in words)
+    return len(letters) == 1 and len(letters[0]) > 1 and letters[0] in firsts
+
+
 def _numeric(words: Sequence[str]) -> bool:
-    return any(word[0].isdigit() for word in words)
+    return any(word[0].isdigit() or word in ROMAN for word in words)
+
+
+def _lettered(words: Sequence[str]) -> int:
+    """Count the letters that stand among the words as names: "vitamin C", "point Q", "angle β"."""
+    return sum(len(word) == 1 and word.isalpha() and word < "\u0400" for word in words)
 
 
 def _worded(words: Sequence[str]) -> bool:
@@ -127,33 +133,15 @@ def _signs(words: Sequence[str]) -> list[str]:
     return [word for word in words if not word[0].isalnum() and word not in MARKUP]
 
 
-def _turned(minus: Sequence[str], plus: Sequence[str]) -> bool:
+def _turned(left: Reading, right: Reading, minus: Sequence[str], plus: Sequence[str]) -> bool:
     """Tell whether a negation came or went, or a word gave way to an opposite."""
-    negations = [
-        sum(word in NEGATIONS or word.endswith(("n't", "n’t")) for word in words) for words in (minus, plus)
-    ]
-    if negations[0] != negations[1]:
+    if sum(map(is_negation, minus)) != sum(map(is_negation, plus)):
         return True
-    if _opposed(set(minus), set(plus)):
-        return True
-    both = {*minus, *plus}
-    prefixed = [word for word in both if word.startswith(NEGATING_PREFIXES)]
-    return any(
-        word[len(prefix) :] in both
-        for word in prefixed
-        for prefix in NEGATING_PREFIXES
-        if word.startswith(prefix) and len(word) > len(prefix) + SHORT_WORD
-    )
-
-
-def _opposed(minus: set[str], plus: set[str]) -> bool:
-    """Tell whether a word gave way to one of another pole of its axis, and to none of its own."""
-    for axis in OPPOSITES:
-        gone = {pole for pole, words in enumerate(axis) if words & minus}
-        came = {pole for pole, words in enumerate(axis) if words & plus}
-        if gone and came and gone != came:
+    if not left.content.isascii():
+        forms = [len(NEGATED_FORMS.findall(reading.content)) for reading in (left, right)]
+        if forms[0] != forms[1]:
             return True
-    return False
+    return opposed(minus, plus) or prefixed(minus, plus)
 
 
 def _mistyped(minus: Sequence[str], plus: Sequence[str]) -> bool:
