@@ -22,6 +22,7 @@ from kina_build.selection.options import CertifyOptions, SearchOptions
 from kina_build.selection.posing import largest_domain
 from kina_build.selection.reading import restate
 from kina_build.selection.records import Selection, maximised
+from kina_build.selection.refill import check_again, folds_again
 from kina_build.selection.verifier.verify import Expected, Verification, verify
 
 SHOWN = 10
@@ -61,6 +62,7 @@ def select_files(
     *,
     k: int | None,
     conflict_mode: Any,
+    refilled: Selection | None = None,
     rules: SelectionRules = SelectionRules(),
     engine: EngineRules = EngineRules(),
     tell: Teller = NOBODY,
@@ -72,6 +74,7 @@ def select_files(
         options: how the set is searched for; the files are named relative to its output.
         k: items to take; None where a budget gives it.
         conflict_mode: clusters or pairwise.
+        refilled: the reviewed selection that is filled up by its own objective, if one is.
         rules: settings.
         engine: where levels on disk are read, and the memory that scores may take.
         tell: told of what does not count and of the progress.
@@ -79,9 +82,13 @@ def select_files(
     Raises:
         Infeasible: no set meets the constraints.
         InputError: a file that cannot be read.
+        Refusal: the selection to fill up was made from other scores or anchors.
         UsageError: options that contradict each other.
     """
+    folds = options.folds if refilled is None else folds_again(refilled, options.folds)
     inputs = files.read(conflict_mode, engine, k)
+    if refilled is not None:
+        check_again(refilled, inputs, tell, ruled=files.is_proportional or files.balance is not None)
     _tell(inputs, files, tell)
     place = Path() if options.output is None else options.output.parent
     with open_engine(_stay_local(inputs, engine, tell)) as opened, tell.progress("selecting domains") as bar:
@@ -92,7 +99,7 @@ def select_files(
             allow_shortfall=options.allow_shortfall,
             improve=options.improve,
             seed=options.seed,
-            folds=options.folds,
+            folds=folds,
             engine=opened,
             on_progress=bar,
             read=files.named(place),
@@ -179,12 +186,6 @@ def describe_selection(settled: Settled, inputs: Inputs, draws: int, seed: int) 
         "survey": asdict(survey(inputs.matrix, selection.item_ids, inputs.closed)),
         "uncovered": [asdict(gap) for gap in gaps],
     }
-
-
-def count_kept(document: Selection, decided: Mapping[str, str], accepted_only: bool) -> int:
-    """Count the items of a reviewed selection that stay when it is topped up."""
-    kinds = [decided.get(item_id, "undecided") for item_id in document.item_ids]
-    return kinds.count("accept") + (0 if accepted_only else kinds.count("undecided"))
 
 
 def _tell(inputs: Inputs, files: Files, tell: Teller) -> None:
