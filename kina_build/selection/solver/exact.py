@@ -21,6 +21,7 @@ from kina_build.selection.solver.bounds import UpperBound
 from kina_build.selection.solver.conflicts import Indices
 from kina_build.selection.solver.problem import Problem
 from kina_build.selection.solver.shortage import clash_groups
+from kina_build.support.sparse import pairs_of
 
 if TYPE_CHECKING:
     from scipy.optimize import LinearConstraint
@@ -112,23 +113,25 @@ def _level_rows(problem: Problem, items: Indices) -> tuple[NDArray[np.float64], 
     Returns:
         What each z adds to the objective, the number of rows, and the entries of the rows.
     """
-    table = problem.matrix.levels[items].astype(np.int64)
+    holders, anchors, held = pairs_of(problem.matrix.levels, items)
+    order = np.lexsort((holders, anchors))
+    holders, held = holders[order], held[order].astype(np.int64)
+    ends = np.searchsorted(anchors[order], np.arange(len(problem.weights) + 1))
     gains: list[float] = []
     rows: list[Any] = []
     columns: list[Any] = []
     values: list[Any] = []
     for anchor in np.flatnonzero(problem.weights > 0).tolist():
-        met = np.unique(table[:, anchor])
-        met = met[met > 0]
+        own = slice(ends[anchor], ends[anchor + 1])
+        met = np.unique(held[own])
         steps = np.diff(np.concatenate([[0], met]))
         first = len(gains)
         gains += (steps * problem.weights[anchor]).tolist()
         z = first + np.arange(len(met))
-        holders = np.flatnonzero(table[:, anchor])
-        at = first + np.searchsorted(met, table[holders, anchor])
+        at = first + np.searchsorted(met, held[own])
         rows += [z, z[:-1], at]
-        columns += [len(items) + z, len(items) + z[:-1] + 1, holders]
-        values += [np.ones(len(z)), -np.ones(max(0, len(z) - 1)), -np.ones(len(holders))]
+        columns += [len(items) + z, len(items) + z[:-1] + 1, holders[own]]
+        values += [np.ones(len(z)), -np.ones(max(0, len(z) - 1)), -np.ones(len(at))]
     return np.array(gains), len(gains), (rows, columns, values)
 
 
