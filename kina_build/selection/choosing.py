@@ -98,6 +98,7 @@ def select_files(
             rules,
             allow_shortfall=options.allow_shortfall,
             improve=options.improve,
+            exact=options.exact,
             seed=options.seed,
             folds=folds,
             engine=opened,

@@ -53,6 +53,7 @@ def settle(
     *,
     allow_shortfall: bool = False,
     improve: bool = False,
+    exact: bool = False,
     seed: int = 0,
     folds: int | Mapping[str, int] | None = None,
     engine: Engine | None = None,
@@ -67,6 +68,7 @@ def settle(
         rules: settings.
         allow_shortfall: take the fullest set that can be had where the constraints cannot be met.
         improve: search on from the greedy set.
+        exact: search on, and take the set that HiGHS finds where it is better.
         seed: of the search.
         folds: items that count for an anchor, or so many by domain; None: 1 until the anchors are full,
             then what it takes.
@@ -79,9 +81,13 @@ def settle(
         UsageError: options that contradict each other.
         Infeasible: no set meets the constraints of a domain.
     """
+    if exact and inputs.matrix.on_disk:
+        hint = "--memory allows more"
+        raise UsageError("an exact solution needs all scores in memory, and these stay on disk", hint=hint)
     check_names(inputs)
     rules = _rules_for_all(inputs.matrix, rules)
-    how: dict[str, Any] = {"allow_shortfall": allow_shortfall, "improve": improve, "seed": seed}
+    how: dict[str, Any] = {"allow_shortfall": allow_shortfall, "improve": improve, "exact": exact}
+    how["seed"] = seed
     work = functools.partial(_choose, folds=folds, rules=rules, **how)
     # one domain after the other where levels are on disk: each is read by all workers
     side_by_side = EngineRules(workers=1 if inputs.matrix.on_disk else 0)

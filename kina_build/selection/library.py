@@ -42,6 +42,7 @@ def select(
     k: int | None = None,
     *,
     improve: bool = False,
+    exact: bool = False,
     allow_shortfall: bool = False,
     seed: int = 0,
     folds: int | None = None,
@@ -54,6 +55,7 @@ def select(
         support: scores of items and anchors.
         k: items to take; None where the budget gives it.
         improve: search on from the greedy set.
+        exact: search on, and take the set that HiGHS finds where it is better.
         allow_shortfall: take the fullest set where quotas cannot be met.
         seed: of the search.
         folds: items that count for an anchor; None: 1 until the anchors are full, then what it takes.
@@ -66,7 +68,8 @@ def select(
         UsageError: options that contradict each other.
     """
     inputs = gather(support, Constraints(**constraints))
-    how: dict[str, Any] = {"allow_shortfall": allow_shortfall, "improve": improve, "seed": seed}
+    how: dict[str, Any] = {"allow_shortfall": allow_shortfall, "improve": improve, "exact": exact}
+    how["seed"] = seed
     return by_domain.select(inputs, k, rules, folds=folds, **how)
 
 

@@ -94,6 +94,8 @@ def _show_bounds(report: dict[str, Any], figures: Figures, console: Console) -> 
     console.line(
         f"this instance: at least {figures.share} of the optimum ({method}: no set exceeds {figures.bound})"
     )
+    if certificate["tightest"]["steps"] == report["steps"]:
+        console.line("the set is optimal: its objective is the bound, in whole numbers")
     console.line(f"worst case: {certificate['guarantee']['statement']}")
     if figures.rounding:
         console.line(
