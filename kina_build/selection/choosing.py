@@ -17,7 +17,7 @@ from kina_build.selection.compare import draw_random, find_gaps, sets_by_domain
 from kina_build.selection.domains import Settled, find_optimum, settle
 from kina_build.selection.figures import share
 from kina_build.selection.files import PROPORTIONAL, Files, describe_files
-from kina_build.selection.inputs import Inputs, read_decisions, unscored
+from kina_build.selection.inputs import Inputs, read_decisions, unmet_strata, unscored
 from kina_build.selection.options import CertifyOptions, SearchOptions
 from kina_build.selection.posing import largest_domain
 from kina_build.selection.reading import restate
@@ -198,6 +198,9 @@ def _tell(inputs: Inputs, files: Files, tell: Teller) -> None:
         tell.warn(
             f"{len(lacking)} items of --strata have no support row and cannot be taken: {_named(lacking)}"
         )
+    unmet = unmet_strata(inputs)
+    if unmet:
+        tell.warn(f"{len(unmet)} strata of --quota have no scored item: {_named(unmet)}")
     faded = inputs.matrix.faded
     if faded:
         tell.warn(

@@ -166,13 +166,18 @@ def round_weights(weights: NDArray[np.floating], scale: int, weight_sum: int = W
         weight_sum: least sum of the integer weights.
 
     Raises:
-        InputError: a negative or non-finite weight, or a sum of 0.
+        InputError: a negative or non-finite weight, a sum of 0, or weights beyond any exact sum.
     """
     unit, step = weight_unit(weights, weight_sum), 1
     exact = [Fraction(repr(float(weight))) for weight in weights]
     heavy, extra = sum(exact) * scale, len(exact) * scale  # rounding adds at most half a step an anchor
     while heavy * unit / step + extra > LARGEST_SUM:
         unit, step = (unit // 10, 1) if unit > 1 else (1, step * 10)
+    if step > LARGEST_SUM:
+        raise InputError(
+            f"anchor weights up to {max(weights):g} are too large to add exactly",
+            hint="divide all of them by the same number: only their proportions choose items",
+        )
     plain = step == 1 and unit <= LARGEST_SUM
     steps = np.rint(weights * unit) if plain else np.array([round(w * unit / step) for w in exact])
     whole = steps.astype(np.int64)

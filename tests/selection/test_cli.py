@@ -290,3 +290,25 @@ def test_items_without_scores_are_named(world: Kina) -> None:
     with Path("pool.jsonl").open("a") as pool:
         pool.write(json.dumps({"item_id": "z9", "field": "art", "subfield": "jazz"}) + "\n")
     assert "z9" in world("select", *FILES, "--strata", "pool.jsonl", "-k", 2).stderr
+
+
+def test_quotas_are_named_as_labels_are_and_those_of_no_item_are_told(world: Kina) -> None:
+    Path("st.csv").write_text("item_id,stratum\n" + "".join(f"{i}, é\n" for i in ("a1", "a2", "a3", "b1")))
+    Path("q.csv").write_text('stratum,lower,upper\n" é ",1,1\nnope,0,1\n')
+    options = ("--strata", "st.csv", "--quota", "q.csv", "--allow-shortfall", "-o", "x.json")
+    rows = [row for row in Path("s.csv").read_text().splitlines() if not row.startswith(("b2", "b3"))]
+    Path("s.csv").write_text("\n".join(rows) + "\n")
+    done = world("select", *FILES, "-k", 2, *options)
+    assert done.exit_code == 0, done.output
+    assert "1 strata of --quota have no scored item: nope" in done.stderr
+    assert len(json.loads(Path("x.json").read_text())["item_ids"]) == 1
+    assert world("certify", "x.json").exit_code == 0
+
+
+def test_weights_beyond_exact_sums_are_refused_not_written(world: Kina) -> None:
+    Path("a.csv").write_text("anchor_id,weight\nu,1e300\nv,1\nw,1\n")
+    done = world("select", *FILES, "-k", 2, "-o", "x.json")
+    assert (done.exit_code, "divide all of them by the same number" in done.stderr) == (2, True)
+    Path("a.csv").write_text("anchor_id,weight\nu,1e25\nv,1\nw,1\n")
+    assert world("select", *FILES, "-k", 2, "-o", "x.json").exit_code == 0
+    assert world("certify", "x.json").exit_code == 0
