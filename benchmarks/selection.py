@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import functools
 import io
+import itertools
 import resource
 import subprocess
 import sys
@@ -33,6 +34,7 @@ from kina_build.selection.domains import select
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.posing import split
 from kina_build.selection.solver.choose import choose
+from kina_build.selection.solver.exact import solve
 from kina_build.selection.solver.gains import StandingGains
 from kina_build.selection.solver.greedy import pick_greedily
 from kina_build.selection.solver.problem import Problem
@@ -263,6 +265,26 @@ def race_sparse() -> None:
         print(f"  selected and certified in {chosen:.2f} CPU s, verified in {checked:.2f}: {verdict}")
 
 
+def measure_exact() -> None:
+    """Print, for the 81 judge-like instances, what HiGHS proves and what whole numbers show."""
+    instances = itertools.product((1, 2, 3), (1000, 2000, 5000), (40, 80, 100), (50, 20, 10))
+    told = [_measure_exact(*instance) for instance in instances]
+    print(
+        f"{len(told)} instances: proven by HiGHS {sum(one for one, _ in told)}, "
+        f"in whole numbers {sum(one for _, one in told)}"
+    )
+
+
+def _measure_exact(seed: int, items: int, anchors: int, size: int) -> tuple[bool, bool]:
+    problem = pose(draw_judge(items, anchors, seed), size)
+    spent, chosen = clock(lambda: choose(problem, exact=True, folds=1))
+    by_solver = solve(problem, chosen.picks.items, chosen.tight).proven
+    value, bound = chosen.picks.value, chosen.tight.value
+    gap = f"gap {100 * (1 - value / bound):.3f} %, {spent:.1f} CPU s, proven by HiGHS: {by_solver}"
+    print(f"seed {seed} {items} x {anchors} K {size}: {gap}, in whole numbers: {value == bound}", flush=True)
+    return by_solver, value == bound
+
+
 PARTS: dict[str, Callable[[], None]] = {
     "small": lambda: race("judge 10,000 x 200", draw_judge(10_000, 200), [50], list(PEERS)),
     "peers": lambda: race("judge 100,000 x 500", draw_judge(100_000, 500), [10, 100, 1000], list(PEERS)),
@@ -271,13 +293,14 @@ PARTS: dict[str, Callable[[], None]] = {
     "gaps": measure_gaps,
     "large": measure_large,
     "sparse": race_sparse,
+    "exact": measure_exact,
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; none: all")
-    names = parser.parse_args().parts or list(PARTS)
+    names = parser.parse_args().parts or [name for name in PARTS if name != "exact"]
     tiny = pose(draw_judge(5000, 16), 3)
     choose(tiny, improve=True)  # compiles
     pick_greedily(tiny, standing=StandingGains(tiny, SelectionRules().block_items))

@@ -27,13 +27,13 @@ from kina_build.selection.solver.conflicts import Indices
 from kina_build.selection.solver.growing import Room
 from kina_build.selection.solver.kernels import (
     best_of_blocks,
-    best_of_pairs,
     compiled,
     largest_gain,
     shift_gains,
     sum_gains,
     tops_of_blocks,
 )
+from kina_build.selection.solver.pairs import best_of_pairs
 from kina_build.selection.solver.problem import Problem
 from kina_build.support.matrix import SupportMatrix
 from kina_build.support.sparse import SparseLevels

@@ -16,7 +16,8 @@ from kina_build.config import SelectionRules
 from kina_build.selection.solver.conflicts import Indices
 from kina_build.selection.solver.gains import StandingGains, start_gains
 from kina_build.selection.solver.growing import Cover, Room
-from kina_build.selection.solver.kernels import CHUNK_SCORES, compiled, gains_of_pairs, sum_gains
+from kina_build.selection.solver.kernels import CHUNK_SCORES, compiled, sum_gains
+from kina_build.selection.solver.pairs import gains_of_pairs
 from kina_build.selection.solver.problem import Problem, contenders
 from kina_build.support.sparse import SparseLevels, rows_of
 
