@@ -94,7 +94,7 @@ def measure_redux(data: Path) -> None:
             print(f"K {size:3} {name:12} {told}  r {folds}", flush=True)
 
 
-def measure_pro(data: Path) -> None:
+def measure_pro(data: Path, seeds: int) -> None:
     source = data / "mmlu_pro" / "items.jsonl"
     flags = "--map item_id=question_id --map discipline= --map subfield=category -o pro.jsonl"
     kina(f"import -q {flags}", "--set", "field=MMLU-Pro", source)
@@ -103,9 +103,10 @@ def measure_pro(data: Path) -> None:
     whole, rng = right.mean(axis=1), np.random.default_rng(0)
     strata = np.array([item.subfield for item in items])
     drawn = [off(right, whole, draw_stratified(strata, 899, rng)) for _ in range(DRAWS)]
-    told = f"bias {band([one[0] for one in drawn])}  error {band([one[1] for one in drawn])}"
+    names = ("bias", "error", "calibrated")
+    told = "  ".join(f"{name} {band([one[at] for one in drawn])}" for at, name in enumerate(names))
     print(f"MMLU-Pro: {len(items)} items, 899 taken\nstratified random  {told}")
-    for seed in range(3):
+    for seed in range(seeds):
         order = sorted(items, key=lambda item: hashlib.sha256(f"{seed} {item.item_id}".encode()).hexdigest())
         anchors = [
             Anchor(anchor_id=f"a{i.item_id}", kind="item", statement=f"{i.question} {i.correct_text}")
@@ -114,8 +115,9 @@ def measure_pro(data: Path) -> None:
         bank = frozenset(item.item_id for item in order[:200])
         for name, way in ways(items, anchors).items():
             rows, folds = pick(way, 899, bank)
-            bias, error = off(right, whole, rows)
-            print(f"anchors {seed} {name:12} bias {bias:+6.2f}  error {error:5.2f}  r {folds}", flush=True)
+            bias, error, line = off(right, whole, rows)
+            told = f"bias {bias:+6.2f}  error {error:5.2f}  calibrated {line:5.2f}"
+            print(f"anchors {seed} {name:12} {told}  r {folds}", flush=True)
 
 
 def read_right(folder: Path, item_ids: Sequence[str]) -> Any:
@@ -138,16 +140,25 @@ def draw_stratified(strata: Any, size: int, rng: np.random.Generator) -> list[in
     return by_stratum[(steps * len(strata) / size).astype(int) % len(strata)].tolist()
 
 
-def off(right: Any, whole: Any, rows: Sequence[int]) -> tuple[float, float]:
-    """Return by how many points the models' scores on a set lie off: on average, and in size."""
-    gap = 100 * (right[:, rows].mean(axis=1) - whole)
-    return float(gap.mean()), float(np.abs(gap).mean())
+def off(right: Any, whole: Any, rows: Sequence[int]) -> tuple[float, float, float]:
+    """Return by how many points scores on a set lie off: on average, in size, and by the others' line.
+
+    The line from the set's scores to the whole is fitted without the model whose error is taken.
+    """
+    part = right[:, rows].mean(axis=1)
+    gap, left = 100 * (part - whole), []
+    for model in range(len(part)):
+        rest = np.arange(len(part)) != model
+        slope, start = np.polyfit(part[rest], whole[rest], 1)
+        left.append(100 * abs(slope * part[model] + start - whole[model]))
+    return float(gap.mean()), float(np.abs(gap).mean()), float(np.mean(left))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True, help="folder of the public corpora")
     parser.add_argument("--into", type=Path, default=Path("saturation"), help="folder to work in")
+    parser.add_argument("--seeds", type=int, default=10, help="draws of 200 anchors of MMLU-Pro")
     parser.add_argument("--only", choices=["redux", "pro"], help="one half of the run")
     given = parser.parse_args()
     data = given.data.resolve()
@@ -156,7 +167,7 @@ def main() -> None:
         if given.only != "pro":
             measure_redux(data)
         if given.only != "redux":
-            measure_pro(data)
+            measure_pro(data, given.seeds)
 
 
 if __name__ == "__main__":

@@ -219,6 +219,10 @@ class Instance(Shape):
     scale: int
     """Levels a unit of score."""
     weight_unit: int
+    weight_step: int = 1
+    """Units of weight a step, where weights are heavy; left out where it is 1."""
+    slack: int = 0
+    """Steps by which rounding may have moved the objective of a domain, for each item that counts."""
     anchors: InstanceAnchors
     items: InstanceItems
     domains: list[InstanceDomain]

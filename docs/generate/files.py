@@ -26,7 +26,7 @@ OTHERS = """## Files of other kinds
 
 | file | kind |
 |---|---|
-| `support.npz` | a NumPy archive: `item_ids`, `anchor_ids`, whole-number weights and levels, and the levels a unit of score |
+| `support.npz` | a NumPy archive: `item_ids`, `anchor_ids`, whole-number weights and levels, and the levels a unit of score; of a million levels or more, under 5 % of them above 0, only these: `starts`, `columns`, `values` |
 | `ledger.db` | SQLite: append-only lines with a keyed hash chain, see [SECURITY](../../security.md) |
 | `ledger.db.key`, `ledger.db.mark` | key of the chain and its last head; for their owner only |
 | `kina.salt` | 64 hex digits, for their owner only: the ids of hidden items in `evidence/` are hashed under it |

@@ -16,10 +16,12 @@ from pydantic import (
 from kina_build.release.standalone import SPLITS
 from kina_build.rows.jsonl import canonical
 
-FORMAT = 3
+FORMAT = 4
 """Version of release.json: from 2 on its figures are derived from evidence, and it is sealed; from 3 on
-it names the digests of all files."""
-PROVEN = (2, FORMAT)
+it names the digests of all files; from 4 on its shares carry the rounding of the inputs."""
+SEALED = (3, FORMAT)
+"""Versions whose every file is named by digest, and whose card is still worded as then."""
+PROVEN = (2, *SEALED)
 """Versions that prove themselves."""
 
 

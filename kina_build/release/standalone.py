@@ -30,8 +30,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-FORMAT = 1
-"""Of the evidence."""
+FORMAT = 2
+"""Of the evidence: from 2 on it tells what rounding may have moved, and shares have two decimals."""
 INSTANCE = "evidence/instance.json"
 SUPPORT = "evidence/support.npz"
 JUDGED = "evidence/judged.json"
@@ -92,9 +92,11 @@ class Instance:
 
     def __init__(self, folder: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]], private: set[str]):
         told = read_json(folder / INSTANCE)
-        need(told["format"] == FORMAT, f"{INSTANCE}: format {told['format']} is not {FORMAT}")
+        need(told["format"] in {1, FORMAT}, f"{INSTANCE}: format {told['format']} is not {FORMAT}")
         self.full = told["full"] is True
         self.scale, self.weight_unit = whole(told["scale"], 1), whole(told["weight_unit"], 1)
+        self.weight_step = whole(told.get("weight_step", 1), 1)
+        self.slack = whole(told["slack"]) if told["format"] == FORMAT else None
         self.weights = [whole(weight) for weight in told["anchors"]["weights"]]
         need(len(set(told["anchors"]["ids"])) == len(self.weights), "an anchor stands twice")
         self.names: list[str] = [str(name) for name in told["items"]["ids"]]
@@ -112,7 +114,7 @@ class Instance:
 
     @property
     def unit(self) -> int:
-        """Return how many steps make one unit of the objective."""
+        """Return how many steps make one unit of the objective, or weight_step units."""
         return self.scale * self.weight_unit
 
     def _read_levels(self, arrays: Mapping[str, Sequence[int]]) -> None:
@@ -296,6 +298,10 @@ def choose_figures(instance: Instance) -> dict[str, Any]:
         splits[split] = {"items": sum(map(len, parts)), "value": sum(values)}
     folded = any(one.folds > 1 for one in instance.domains)
     plain = {"coverage": sum(instance.value(one.released) for one in instance.domains)} if folded else {}
+    if instance.slack is not None:
+        plain |= {"slack": instance.slack * sum(one.folds for one in instance.domains)}
+    if instance.weight_step > 1:
+        plain |= {"weight_step": instance.weight_step}
     return plain | {
         "unit": instance.unit,
         "eligible": len(instance.names) if instance.full else None,
@@ -415,15 +421,36 @@ def derive(
     return found
 
 
-def share(value: int, bound: int) -> str:
+def share(value: int, bound: int, digits: int = 2) -> str:
     """Write value / bound in percent, rounded down."""
-    tenths = 1000 * value // bound if bound else 1000
-    return f"{tenths // 10}.{tenths % 10} %"
+    parts = 100 * 10**digits * value // bound if bound else 100 * 10**digits
+    return f"{parts // 10**digits}.{parts % 10**digits:0{digits}d} %"
 
 
-def amount(value: int, unit: int, *, up: bool = False) -> str:
-    """Write value / unit with PLACES decimals, rounded down, or up."""
-    scaled = value * 10**PLACES
+def reached(found: Mapping[str, Any], bound: str) -> str:
+    """Write what share of a bound the release reaches at least, after what rounding may have moved.
+
+    Args:
+        found: figures of the released set; those of evidence of format 1 tell no slack.
+        bound: name of the bound among them.
+    """
+    slack = found.get("slack", 0)
+    return share(max(0, found["value"] - slack), found[bound] + slack, _digits(found))
+
+
+def part_of(found: Mapping[str, Any], split: str) -> str:
+    """Write the share of the released set's objective that a split has by itself."""
+    return share(found["splits"][split]["value"], found["value"], _digits(found))
+
+
+def _digits(found: Mapping[str, Any]) -> int:
+    return 2 if "slack" in found else 1
+
+
+def amount(found: Mapping[str, Any], value: int, *, up: bool = False) -> str:
+    """Write an objective with PLACES decimals, rounded down; or a bound, rounded up, with the slack."""
+    unit = found["unit"]
+    scaled = (value + found.get("slack", 0) * up) * found.get("weight_step", 1) * 10**PLACES
     steps = -(-scaled // unit) if up else scaled // unit
     return f"{steps // 10**PLACES}.{steps % 10**PLACES:0{PLACES}d}"
 
@@ -436,21 +463,21 @@ def bounds_of(found: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def selection_lines(found: Mapping[str, Any]) -> list[str]:
     """Write the figures of the released set as the card has them."""
-    unit, value = found["unit"], found["value"]
+    own = amount(found, found["value"])
     lines = [
         "| set | questions | objective | no set has more than | share of that |",
         "|---|---:|---:|---:|---:|",
     ]
     for size, bound in bounds_of(found):
         if found[bound] is not None:
-            most, reached = amount(found[bound], unit, up=True), share(value, found[bound])
+            most = amount(found, found[bound], up=True)
             name = f"the release, against any {found[size]} questions"
-            lines.append(f"| {name} | {found['released']} | {amount(value, unit)} | {most} | {reached} |")
+            lines.append(f"| {name} | {found['released']} | {own} | {most} | {reached(found, bound)} |")
     if found["bound_asked"] is None:
-        lines.append(f"| the release | {found['released']} | {amount(value, unit)} | - | - |")
+        lines.append(f"| the release | {found['released']} | {own} | - | - |")
     for split, one in found["splits"].items():
-        of_all = f"{share(one['value'], value)} of the release"
-        lines.append(f"| {split} | {one['items']} | {amount(one['value'], unit)} | - | {of_all} |")
+        of_all = f"{part_of(found, split)} of the release"
+        lines.append(f"| {split} | {one['items']} | {amount(found, one['value'])} | - | {of_all} |")
     return lines
 
 
@@ -462,7 +489,7 @@ def quota_lines(found: Mapping[str, Any]) -> list[str]:
     folds = sorted({one.get("folds", 1) for one in found["domains"]})
     if folds[-1:] > [1]:
         told = f"- objective: each anchor counts through its {' or '.join(map(str, folds))} best questions"
-        lines.append(f"{told}; through the best alone it is {amount(found['coverage'], found['unit'])}")
+        lines.append(f"{told}; through the best alone it is {amount(found, found['coverage'])}")
     lines += [f"- quotas met: {met} of {len(found['quotas'])}"] if found["quotas"] else []
     for row in short:
         name = " / ".join(filter(None, (row["domain"], row["stratum"])))
@@ -600,7 +627,7 @@ def sum_faults(folder: Path) -> list[str]:
 
 def seal_faults(record: Mapping[str, Any], folder: Path) -> list[str]:
     """Compare release.json with its own seal, and the files with the digests that it names."""
-    if record["format"] not in (2, 3):
+    if record["format"] not in (2, 3, 4):
         return [f"release.json: format {record['format']} is none whose figures can be derived here"]
     body = {name: value for name, value in record.items() if name != "seal"}
     told = json.dumps(body, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

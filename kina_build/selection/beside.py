@@ -14,6 +14,7 @@ from kina_build.selection.inputs import Inputs
 from kina_build.selection.labels import code_items
 from kina_build.selection.records import Selection
 from kina_build.support.matrix import SPREAD, SupportMatrix
+from kina_build.support.sparse import SparseLevels, best_levels, rows_of
 
 Indices = NDArray[np.int64]
 
@@ -119,7 +120,7 @@ def _beside(measure: str, value: float, drawn: Sequence[float]) -> Beside:
 
 def _measure(matrix: SupportMatrix, codes: Indices | None, drawn: Sequence[Indices]) -> dict[str, float]:
     """Return the measures of a set, given domain by domain: its levels are read once."""
-    parts = [matrix.levels[rows] for rows in drawn if len(rows)]
+    parts = [rows_of(matrix.levels, rows) for rows in drawn if len(rows)]
     covered = sum(int(part.max(axis=0).astype(np.int64) @ matrix.weights) for part in parts)
     found = {"coverage": covered / matrix.unit}
     if codes is not None:
@@ -129,14 +130,27 @@ def _measure(matrix: SupportMatrix, codes: Indices | None, drawn: Sequence[Indic
 
 def _redundancy(parts: Sequence[NDArray[Any]]) -> float:
     """Return the mean cosine of the support of two items: from the length of the sum of unit rows."""
-    total, count, lone = np.zeros(1), 0, 0
+    total: NDArray[np.float64] = np.zeros(1)
+    count = lone = 0
     for part in parts:
-        levels = part.astype(np.float64)
-        lengths = np.sqrt((levels**2).sum(axis=1, keepdims=True))
-        unit = np.divide(levels, lengths, out=np.zeros_like(levels), where=lengths > 0)
-        total, count, lone = total + unit.sum(axis=0), count + len(part), lone + int((lengths > 0).sum())
+        summed, told = _sum_units(part)
+        total, count, lone = total + summed, count + len(part), lone + told
     pairs = count * (count - 1)
     return round((float(total @ total) - lone) / pairs, DECIMALS) if pairs else 0.0
+
+
+def _sum_units(part: Any) -> tuple[NDArray[np.float64], int]:
+    """Add up rows of length 1, and count the rows that have a length."""
+    if isinstance(part, SparseLevels):
+        rows, columns, values = part.pairs()
+        squares = np.bincount(rows, weights=values.astype(np.float64) ** 2, minlength=len(part))
+        shares = values / np.sqrt(squares)[rows]
+        summed = np.bincount(columns, weights=shares, minlength=part.shape[1]).astype(np.float64)
+        return summed, int((squares > 0).sum())
+    levels = part.astype(np.float64)
+    lengths = np.sqrt((levels**2).sum(axis=1, keepdims=True))
+    unit = np.divide(levels, lengths, out=np.zeros_like(levels), where=lengths > 0)
+    return unit.sum(axis=0), int((lengths > 0).sum())
 
 
 @dataclass(frozen=True)
@@ -172,7 +186,7 @@ def survey(matrix: SupportMatrix, item_ids: Iterable[str], exclude: Iterable[str
         levels = matrix.levels[rows]
         reach = np.maximum(reach, levels[open_items[rows]].max(axis=0, initial=0))
         silent[rows] = ~(levels[:, weighty] > 0).any(axis=1)
-    cover = matrix.levels[chosen].max(axis=0, initial=0)
+    cover = best_levels(matrix.levels, np.array(chosen, dtype=np.int64))
     return Survey(
         full=_named(matrix, weighty & (reach > 0) & (cover == reach)),
         bare=_named(matrix, weighty & (reach == 0)),

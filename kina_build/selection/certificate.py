@@ -26,6 +26,7 @@ from kina_build.selection.solver.bounds import UpperBound, bound_online
 from kina_build.selection.solver.choose import Choice
 from kina_build.selection.solver.problem import Problem
 from kina_build.support.matrix import SupportMatrix
+from kina_build.support.sparse import SparseLevels, best_levels
 
 
 def describe_choice(choice: Choice) -> DomainSelection:
@@ -172,6 +173,8 @@ def _reach(problem: Problem) -> NDArray[np.int64]:
     """Return the best level of each anchor over all items that may be taken, slice by slice."""
     open_items, best = ~problem.barred, np.zeros(len(problem.weights), dtype=np.int64)
     open_items[problem.must] = True
+    if isinstance(problem.matrix.levels, SparseLevels):
+        return best_levels(problem.matrix.levels, np.flatnonzero(open_items))
     for rows in problem.matrix.slices():
         levels = problem.matrix.levels[rows][open_items[rows]]
         best = np.maximum(best, levels.max(axis=0, initial=0))

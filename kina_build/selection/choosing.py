@@ -17,11 +17,12 @@ from kina_build.selection.compare import draw_random, find_gaps, sets_by_domain
 from kina_build.selection.domains import Settled, find_optimum, settle
 from kina_build.selection.figures import share
 from kina_build.selection.files import PROPORTIONAL, Files, describe_files
-from kina_build.selection.inputs import Inputs, read_decisions, unscored
+from kina_build.selection.inputs import Inputs, read_decisions, unmet_strata, unscored
 from kina_build.selection.options import CertifyOptions, SearchOptions
 from kina_build.selection.posing import largest_domain
 from kina_build.selection.reading import restate
 from kina_build.selection.records import Selection, maximised
+from kina_build.selection.refill import check_again, folds_again
 from kina_build.selection.verifier.verify import Expected, Verification, verify
 
 SHOWN = 10
@@ -61,6 +62,7 @@ def select_files(
     *,
     k: int | None,
     conflict_mode: Any,
+    refilled: Selection | None = None,
     rules: SelectionRules = SelectionRules(),
     engine: EngineRules = EngineRules(),
     tell: Teller = NOBODY,
@@ -72,6 +74,7 @@ def select_files(
         options: how the set is searched for; the files are named relative to its output.
         k: items to take; None where a budget gives it.
         conflict_mode: clusters or pairwise.
+        refilled: the reviewed selection that is filled up by its own objective, if one is.
         rules: settings.
         engine: where levels on disk are read, and the memory that scores may take.
         tell: told of what does not count and of the progress.
@@ -79,9 +82,13 @@ def select_files(
     Raises:
         Infeasible: no set meets the constraints.
         InputError: a file that cannot be read.
+        Refusal: the selection to fill up was made from other scores or anchors.
         UsageError: options that contradict each other.
     """
+    folds = options.folds if refilled is None else folds_again(refilled, options.folds)
     inputs = files.read(conflict_mode, engine, k)
+    if refilled is not None:
+        check_again(refilled, inputs, tell, ruled=files.is_proportional or files.balance is not None)
     _tell(inputs, files, tell)
     place = Path() if options.output is None else options.output.parent
     with open_engine(_stay_local(inputs, engine, tell)) as opened, tell.progress("selecting domains") as bar:
@@ -91,8 +98,9 @@ def select_files(
             rules,
             allow_shortfall=options.allow_shortfall,
             improve=options.improve,
+            exact=options.exact,
             seed=options.seed,
-            folds=options.folds,
+            folds=folds,
             engine=opened,
             on_progress=bar,
             read=files.named(place),
@@ -181,12 +189,6 @@ def describe_selection(settled: Settled, inputs: Inputs, draws: int, seed: int) 
     }
 
 
-def count_kept(document: Selection, decided: Mapping[str, str], accepted_only: bool) -> int:
-    """Count the items of a reviewed selection that stay when it is topped up."""
-    kinds = [decided.get(item_id, "undecided") for item_id in document.item_ids]
-    return kinds.count("accept") + (0 if accepted_only else kinds.count("undecided"))
-
-
 def _tell(inputs: Inputs, files: Files, tell: Teller) -> None:
     """Name what does not count: items without scores, anchors without weight; and what counts twice."""
     if files.decisions is not None:
@@ -196,6 +198,9 @@ def _tell(inputs: Inputs, files: Files, tell: Teller) -> None:
         tell.warn(
             f"{len(lacking)} items of --strata have no support row and cannot be taken: {_named(lacking)}"
         )
+    unmet = unmet_strata(inputs)
+    if unmet:
+        tell.warn(f"{len(unmet)} strata of --quota have no scored item: {_named(unmet)}")
     faded = inputs.matrix.faded
     if faded:
         tell.warn(

@@ -13,6 +13,7 @@ from kina_build.selection.inputs import Inputs
 from kina_build.selection.labels import code_items
 from kina_build.selection.records import Selection
 from kina_build.support.matrix import SPREAD, SupportMatrix
+from kina_build.support.sparse import best_levels
 
 Indices = NDArray[np.int64]
 
@@ -87,7 +88,7 @@ def _draw_value(
         pools[cell][rng.choice(len(pools[cell]), size=min(count, len(pools[cell])), replace=False)]
         for cell, count in zip(cells.tolist(), counts.tolist(), strict=True)
     ]
-    best = matrix.levels[np.concatenate(rows)].max(axis=0).astype(np.int64)
+    best = best_levels(matrix.levels, np.concatenate(rows))
     return int(best @ matrix.weights) / matrix.unit
 
 
@@ -119,12 +120,12 @@ def find_gaps(matrix: SupportMatrix, item_ids: Iterable[str], exclude: Iterable[
     chosen = matrix.rows(item_ids)
     outside = np.ones(len(matrix.item_ids), dtype=bool)
     outside[chosen + matrix.rows(exclude)] = False
-    cover = matrix.levels[chosen].max(axis=0) if chosen else np.zeros(len(matrix.anchor_ids), dtype=np.int64)
-    left = (matrix.scale - cover.astype(np.int64)) * matrix.weights
+    cover = best_levels(matrix.levels, np.array(chosen, dtype=np.int64))
+    left = (matrix.scale - cover) * matrix.weights
     experts = np.array([not anchor_id.startswith(SPREAD) for anchor_id in matrix.anchor_ids])
     order = np.argsort(-left, kind="stable")
     order = order[(left > 0)[order] & experts[order]]
-    closers = _closers(matrix, outside, order, cover[order].astype(np.int64))
+    closers = _closers(matrix, outside, order, cover[order])
     return [
         Gap(
             anchor_id=matrix.anchor_ids[column],

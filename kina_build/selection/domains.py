@@ -53,8 +53,9 @@ def settle(
     *,
     allow_shortfall: bool = False,
     improve: bool = False,
+    exact: bool = False,
     seed: int = 0,
-    folds: int | None = None,
+    folds: int | Mapping[str, int] | None = None,
     engine: Engine | None = None,
     on_progress: Progress = silent,
     read: Read = NOTHING_READ,
@@ -67,8 +68,10 @@ def settle(
         rules: settings.
         allow_shortfall: take the fullest set that can be had where the constraints cannot be met.
         improve: search on from the greedy set.
+        exact: search on, and take the set that HiGHS finds where it is better.
         seed: of the search.
-        folds: items that count for an anchor; None: 1 until the anchors are full, then what it takes.
+        folds: items that count for an anchor, or so many by domain; None: 1 until the anchors are full,
+            then what it takes.
         engine: where levels on disk are read; None: in this process.
         on_progress: told of each finished domain.
         read: the files that the inputs come from.
@@ -78,15 +81,19 @@ def settle(
         UsageError: options that contradict each other.
         Infeasible: no set meets the constraints of a domain.
     """
+    if exact and inputs.matrix.on_disk:
+        hint = "--memory allows more"
+        raise UsageError("an exact solution needs all scores in memory, and these stay on disk", hint=hint)
     check_names(inputs)
     rules = _rules_for_all(inputs.matrix, rules)
-    how: dict[str, Any] = {"allow_shortfall": allow_shortfall, "improve": improve, "seed": seed}
-    work = functools.partial(choose, rules=rules, folds=folds, **how)
+    how: dict[str, Any] = {"allow_shortfall": allow_shortfall, "improve": improve, "exact": exact}
+    how["seed"] = seed
+    work = functools.partial(_choose, folds=folds, rules=rules, **how)
     # one domain after the other where levels are on disk: each is read by all workers
     side_by_side = EngineRules(workers=1 if inputs.matrix.on_disk else 0)
     choices: dict[str, Choice] = {}
     with posed(inputs, size, engine=engine, rules=rules) as problems, open_engine(side_by_side) as threads:
-        chosen = threads.map(functools.partial(_named, work), problems.items())
+        chosen = threads.map(work, problems.items())
         for name, choice in zip(problems, chosen, strict=True):
             choices[name] = choice
             on_progress(len(choices), len(problems))
@@ -102,10 +109,11 @@ def _rules_for_all(matrix: SupportMatrix, rules: SelectionRules) -> SelectionRul
     return rules.model_copy(update={"compiled_from_items": 0})
 
 
-def _named(work: functools.partial[Choice], named: tuple[str, Problem]) -> Choice:
+def _choose(named: tuple[str, Problem], folds: int | Mapping[str, int] | None, **how: Any) -> Choice:
     name, problem = named
+    own = max(folds.get(one, 1) for one in problem.domains) if isinstance(folds, Mapping) else folds
     try:
-        return work(problem)
+        return choose(problem, folds=own, **how)
     except Infeasible as error:
         if not name:
             raise

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from kina_build.selection.guarantees import written
+
 DIGITS = 6
 """Significant digits of objectives and bounds."""
 PARTS = 1_000_000_000
@@ -53,8 +55,7 @@ def _share(value: int, bound: int, slack: int) -> Fraction:
 
 def percent(value: int, bound: int, slack: int = 0, digits: int = 2) -> str:
     """Write (value - slack) / (bound + slack) as a percentage, rounded down."""
-    parts = math.floor(_share(value, bound, slack) * 100 * 10**digits)
-    return f"{parts // 10**digits}.{parts % 10**digits:0{digits}} %" if digits else f"{parts} %"
+    return written(_share(value, bound, slack), digits)
 
 
 def figure(value: Fraction, *, up: bool) -> str:

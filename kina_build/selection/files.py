@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from kina_build.config import EngineRules
 from kina_build.errors import InputError, UsageError
@@ -277,18 +277,3 @@ def files_to_certify(options: CertifyOptions, document: Selection) -> Files:
     if any((*given, options.conflicts, options.must, options.exclude)):
         raise UsageError("--support is needed where other files are given", hint="give all files, or none")
     return find_files(document, options.selection.parent)
-
-
-def files_to_refill(document: Selection, selection: Path, decisions: Path, accepted_only: bool) -> Files:
-    """Return the files of `kina top-up`: those of the reviewed selection, and the decisions.
-
-    Raises:
-        InputError: the selection was itself made with decisions.
-        UsageError: it names no files.
-    """
-    if document.eligible != "all":
-        hint = "`kina top-up` takes the first selection, which was made before review"
-        raise InputError(f"{selection}: was itself made with decisions", hint=hint)
-    eligible: Literal["accepted", "not refused"] = "accepted" if accepted_only else "not refused"
-    found = find_files(document, selection.parent)
-    return replace(found, decisions=decisions, keep=selection, eligible=eligible)

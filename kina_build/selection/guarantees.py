@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Literal
 
 from pydantic import (
@@ -37,6 +38,12 @@ STATEMENTS = {
     "repaired": "none: greedy stopped short of the size and the set was repaired",
 }
 """What each kind of guarantee says, word for word as certificates carry it."""
+
+
+def written(ratio: float | Fraction, digits: int = 2) -> str:
+    """Write a share of a file or a fraction as a percentage, rounded down: .29 is 29.00 %, not 28.99 %."""
+    parts = math.floor(Fraction(str(ratio)) * 100 * 10**digits)
+    return f"{parts // 10**digits}.{parts % 10**digits:0{digits}} %" if digits else f"{parts} %"
 
 
 class Record(BaseModel):
@@ -105,8 +112,7 @@ class Certificate(Record):
 
     def __str__(self) -> str:
         """Say what is reached of the optimum, here and in the worst case."""
-        reached = math.floor(self.tightest.ratio * 10_000)
-        here = f"this instance: at least {reached // 100}.{reached % 100:02} % of the optimum"
+        here = f"this instance: at least {written(self.tightest.ratio)} of the optimum"
         return f"{here} ({self.tightest.method})\nworst case: {self.guarantee.statement}"
 
 

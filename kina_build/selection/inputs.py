@@ -80,7 +80,7 @@ def read_quotas(path: Path) -> tuple[Quota, ...]:
         RowErrors: faulty rows.
         InputError: a stratum on two rows, or a domain with two values of k.
     """
-    quotas = read_typed(path, Quota)
+    quotas = [_stripped(quota) for quota in read_typed(path, Quota)]
     seen: set[Pair] = set()
     totals: dict[str, int | None] = {}
     for quota in quotas:
@@ -90,6 +90,21 @@ def read_quotas(path: Path) -> tuple[Quota, ...]:
         if totals.setdefault(quota.domain, quota.k) != quota.k:
             raise InputError(f"{path}: domain {quota.domain!r} has two values of k")
     return tuple(sorted(quotas, key=lambda quota: (quota.domain, quota.stratum)))
+
+
+def _stripped(quota: Quota) -> Quota:
+    """Return a quota named as labels are, which are read without spaces around them."""
+    return quota.model_copy(
+        update={"stratum": quota.stratum.strip() or quota.stratum, "domain": quota.domain.strip()}
+    )
+
+
+def unmet_strata(inputs: Inputs) -> list[str]:
+    """Return the strata that quotas name and no scored item has: such a bound binds nothing."""
+    if inputs.strata is None:
+        return []
+    known = set(code_items(inputs.strata, inputs.matrix.item_ids)[0])
+    return sorted({quota.stratum for quota in inputs.quotas} - known)
 
 
 def read_conflicts(paths: Path | Sequence[Path], gone: Set[str] = frozenset()) -> tuple[Pair, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from kina_build.config import SelectionRules
 from kina_build.errors import InputError, UsageError
+from kina_build.progress import NOBODY
 from kina_build.selection import domains as by_domain
 from kina_build.selection.gathering import (
     Constraints,
@@ -29,6 +30,7 @@ from kina_build.selection.labels import levels, read_labels
 from kina_build.selection.options import Shares
 from kina_build.selection.reading import read_selection
 from kina_build.selection.records import Selection
+from kina_build.selection.refill import check_again, folds_again
 from kina_build.selection.sharing.draw import draw_sample
 from kina_build.selection.sharing.share import Budget, Drawn, share
 from kina_build.selection.verifier.verify import Expected, Verification, verify
@@ -40,6 +42,7 @@ def select(
     k: int | None = None,
     *,
     improve: bool = False,
+    exact: bool = False,
     allow_shortfall: bool = False,
     seed: int = 0,
     folds: int | None = None,
@@ -52,6 +55,7 @@ def select(
         support: scores of items and anchors.
         k: items to take; None where the budget gives it.
         improve: search on from the greedy set.
+        exact: search on, and take the set that HiGHS finds where it is better.
         allow_shortfall: take the fullest set where quotas cannot be met.
         seed: of the search.
         folds: items that count for an anchor; None: 1 until the anchors are full, then what it takes.
@@ -64,7 +68,8 @@ def select(
         UsageError: options that contradict each other.
     """
     inputs = gather(support, Constraints(**constraints))
-    how: dict[str, Any] = {"allow_shortfall": allow_shortfall, "improve": improve, "seed": seed}
+    how: dict[str, Any] = {"allow_shortfall": allow_shortfall, "improve": improve, "exact": exact}
+    how["seed"] = seed
     return by_domain.select(inputs, k, rules, folds=folds, **how)
 
 
@@ -85,21 +90,23 @@ def top_up(
         support: the scores it was made from.
         decisions: the reviewers' decisions.
         accepted_only: refill with accepted items, not with undecided ones.
-        folds: as to `select`.
+        folds: only to state what the selection has: it is filled up by its own objective.
         rules: settings.
         constraints: fields of Constraints, as to `select`.
 
     Raises:
         Infeasible: no set meets the constraints.
         InputError: a file that cannot be read.
-        UsageError: no decisions.
+        Refusal: the scores are others than the selection was made from.
+        UsageError: no decisions, or other folds than the selection has.
     """
     document = _document(selection)
     decided = decisions_of(decisions)
     if decided is None:
         raise UsageError("a selection is topped up by decisions: give them")
     asked = Constraints(**{"conflict_mode": document.conflict_mode} | constraints)
-    inputs = gather(support, asked)
+    again, inputs = folds_again(document, folds), gather(support, asked)
+    check_again(document, inputs, NOBODY)
     if accepted_only:
         eligible = frozenset(i for i, decision in decided.items() if decision == "accept")
     else:
@@ -107,7 +114,7 @@ def top_up(
     kept = frozenset(document.item_ids) & eligible
     size = sum(part.k for part in document.domains)
     asked_again = replace(inputs, accepted=eligible, must=inputs.must | kept)
-    return by_domain.select(asked_again, size, rules, folds=folds)
+    return by_domain.select(asked_again, size, rules, folds=again)
 
 
 def certify(

@@ -65,6 +65,9 @@ class SearchOptions:
     """How a set is searched for, and where it goes."""
 
     improve: bool = option(False, help="Search on from the greedy set by swaps and restarts.")
+    exact: bool = option(
+        False, help="Search on, and take the set that HiGHS finds; its bound is still ours, in whole numbers."
+    )
     folds: int | None = option(
         None,
         help="Items that count for an anchor. Default: 1, and past saturation the least number that "

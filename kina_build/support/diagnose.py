@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from kina_build.errors import InputError
 from kina_build.support.matrix import SupportMatrix
+from kina_build.support.sparse import SparseLevels
 
 BANDS = ((0.0, "0"), (0.25, "0 to .25"), (0.5, ".25 to .5"), (0.75, ".5 to .75"), (1.0, ".75 to 1"))
 """Upper edges of the bands in which scores are counted; the first band is exactly 0."""
@@ -98,7 +100,10 @@ def compare_support(one: SupportMatrix, two: SupportMatrix) -> dict[str, Any]:
 
 def _count_bands(matrix: SupportMatrix) -> list[int]:
     edges = [round(edge * matrix.scale) for edge, _ in BANDS]
-    counts = np.bincount(matrix.levels.ravel(), minlength=matrix.scale + 1)
+    levels = matrix.levels
+    held = levels.values if isinstance(levels, SparseLevels) else levels.ravel()
+    counts = np.bincount(held, minlength=matrix.scale + 1)
+    counts[0] += math.prod(levels.shape) - len(held)
     total = np.cumsum(counts)
     upto = [int(total[edge]) for edge in edges]
     return [upto[i] - (upto[i - 1] if i else 0) for i in range(len(BANDS))]

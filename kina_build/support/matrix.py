@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from kina_build.errors import InputError
 from kina_build.support.levels import CHUNK_BYTES, Indices, Levels, position_of, take_ids
+from kina_build.support.sparse import ROWS_BYTES, SparseLevels, compact
 
 SCALE = 1000
 """Levels a unit of score: a score is known to .001."""
@@ -53,7 +54,7 @@ class SupportMatrix:
     anchor_ids: tuple[str, ...]
     levels: Any
     """Levels of shape (items, anchors), values 0 to scale, as narrow as the scale allows: an array in C
-    order, or levels in files (levels.py), which are read like one."""
+    order, or pairs (sparse.py) or levels in files (levels.py), which are read like one."""
     scale: int
     weights: NDArray[np.int64]
     """Shape (anchors,), non-negative."""
@@ -81,7 +82,8 @@ class SupportMatrix:
 
     def slices(self) -> Iterator[slice]:
         """Cut the items into slices that are read at a time."""
-        rows = max(1, CHUNK_BYTES // max(1, self.levels.shape[1] * self.levels.dtype.itemsize))
+        most = ROWS_BYTES if isinstance(self.levels, SparseLevels) else CHUNK_BYTES
+        rows = max(1, most // max(1, self.levels.shape[1] * self.levels.dtype.itemsize))
         for start in range(0, len(self.item_ids), rows):
             yield slice(start, min(len(self.item_ids), start + rows))
 
@@ -130,7 +132,7 @@ def build_matrix(
     return SupportMatrix(
         item_ids=tuple(item_ids[row] for row in rows),
         anchor_ids=tuple(anchor_ids[column] for column in columns),
-        levels=np.ascontiguousarray(levels),
+        levels=compact(np.ascontiguousarray(levels)),
         scale=scale,
         weights=rounded.steps[columns],
         weight_unit=rounded.unit,
@@ -164,13 +166,18 @@ def round_weights(weights: NDArray[np.floating], scale: int, weight_sum: int = W
         weight_sum: least sum of the integer weights.
 
     Raises:
-        InputError: a negative or non-finite weight, or a sum of 0.
+        InputError: a negative or non-finite weight, a sum of 0, or weights beyond any exact sum.
     """
     unit, step = weight_unit(weights, weight_sum), 1
     exact = [Fraction(repr(float(weight))) for weight in weights]
     heavy, extra = sum(exact) * scale, len(exact) * scale  # rounding adds at most half a step an anchor
     while heavy * unit / step + extra > LARGEST_SUM:
         unit, step = (unit // 10, 1) if unit > 1 else (1, step * 10)
+    if step > LARGEST_SUM:
+        raise InputError(
+            f"anchor weights up to {max(weights):g} are too large to add exactly",
+            hint="divide all of them by the same number: only their proportions choose items",
+        )
     plain = step == 1 and unit <= LARGEST_SUM
     steps = np.rint(weights * unit) if plain else np.array([round(w * unit / step) for w in exact])
     whole = steps.astype(np.int64)

@@ -16,9 +16,13 @@ from kina_build.rows.jsonl import writing
 from kina_build.rows.npz import Stored, held_names, look_at, read_arrays, read_blocks
 from kina_build.support.levels import Encoded, Ids, as_encoded, encode_ids
 from kina_build.support.matrix import LARGEST_SUM, SupportMatrix
+from kina_build.support.sparse import SparseLevels, compact
 
 NAMES = ("item_ids", "anchor_ids", "scale", "weights", "weight_unit")
 """Arrays of support.npz beside its levels."""
+
+PAIRS = ("starts", "columns", "values")
+"""Arrays in the place of levels of which nearly all are 0 (support/sparse.py)."""
 
 RARE = ("weight_step", "slack")
 """Arrays that are there only where they say something."""
@@ -29,7 +33,7 @@ HINT = "`kina support` writes it"
 def write_support(path: Path, matrix: SupportMatrix) -> None:
     """Write support.npz (uncompressed, no timestamps: equal matrices give equal bytes)."""
     arrays = {
-        "levels": matrix.levels,  # first, where its offset suits its type: parts.py maps it as it lies
+        **_levels_to_store(matrix.levels),  # first, where the offset suits the type: they are mapped
         "item_ids": encode_ids(matrix.item_ids),
         "anchor_ids": np.array(matrix.anchor_ids, dtype=np.str_),
         "scale": np.int64(matrix.scale),
@@ -42,17 +46,46 @@ def write_support(path: Path, matrix: SupportMatrix) -> None:
         np.savez(out, **arrays, **more)
 
 
+def _levels_to_store(levels: Any) -> dict[str, Any]:
+    if not isinstance(levels, SparseLevels):
+        return {"levels": levels}
+    return dict(zip(PAIRS, (levels.starts, levels.columns, levels.values), strict=True))
+
+
 def read_support(path: Path) -> SupportMatrix:
-    """Read support.npz into memory.
+    """Read support.npz into memory, as pairs where nearly all levels are 0.
 
     Raises:
         InputError: missing file, not a sound support matrix, or one too large for memory.
     """
     head = read_head(path)
-    check_levels(head)
-    (levels,) = read_arrays([head.levels])
-    matrix = head.matrix
-    return replace(matrix, item_ids=tuple(Ids(head.ids)), levels=np.ascontiguousarray(levels))
+    if head.pairs:
+        levels = _read_pairs(head)
+    else:
+        check_levels(head)
+        (stored,) = read_arrays([head.levels])
+        levels = compact(np.ascontiguousarray(stored))
+    return replace(head.matrix, item_ids=tuple(Ids(head.ids)), levels=levels)
+
+
+def _read_pairs(head: StoredSupport) -> SparseLevels:
+    """Read levels that are stored as pairs, and check that they are sound.
+
+    Raises:
+        InputError: they are not.
+    """
+    starts, columns, values = read_arrays(head.pairs)
+    width, count = len(head.matrix.anchor_ids), len(head.ids)
+    kinds = starts.dtype.kind == columns.dtype.kind == "i" and values.dtype.kind == "u"
+    flat = starts.shape == (count + 1,) and columns.shape == values.shape and columns.ndim == 1
+    sound = kinds and flat and starts[0] == 0 and starts[-1] == len(columns) and (np.diff(starts) >= 0).all()
+    if sound and len(columns):
+        keys = np.repeat(np.arange(count), np.diff(starts)) * width + columns
+        sound = columns.min() >= 0 and columns.max() < width and bool((np.diff(keys) > 0).all())
+        sound = sound and values.min() > 0 and values.max() <= head.matrix.scale
+    if not sound:
+        raise InputError(f"{head.path}: not a support matrix (its pairs are not in order)", hint=HINT)
+    return SparseLevels((count, width), starts.astype(np.int64), columns.astype(np.int32), values)
 
 
 @dataclass(frozen=True)
@@ -64,7 +97,10 @@ class StoredSupport:
     matrix: SupportMatrix
     """Without items."""
     levels: Stored
-    """Of shape (items, anchors), whole numbers."""
+    """Of shape (items, anchors), whole numbers; of pairs, their values."""
+    path: Path
+    pairs: tuple[Stored, ...] = ()
+    """Starts, columns and values, where the levels are stored as pairs."""
 
 
 def read_head(path: Path, room_bytes: float = math.inf) -> StoredSupport:
@@ -78,7 +114,9 @@ def read_head(path: Path, room_bytes: float = math.inf) -> StoredSupport:
         InputError: missing file, or not a sound support matrix.
     """
     names = (*NAMES, *held_names(path, RARE))
-    stored = look_at(path, ("levels", *names))
+    held = held_names(path, ("levels", *PAIRS))
+    table = PAIRS if held == list(PAIRS) else ("levels",)
+    stored = look_at(path, (*table, *names))
     found = dict(zip(names, read_arrays([stored[name] for name in names], room_bytes), strict=True))
     try:
         ids, anchor_ids = _read_ids("item_ids", found), _read_ids("anchor_ids", found)
@@ -92,11 +130,13 @@ def read_head(path: Path, room_bytes: float = math.inf) -> StoredSupport:
             weight_step=_read_scalar("weight_step", found) if "weight_step" in found else 1,
             slack=_read_scalar("slack", found) if "slack" in found else 0,
         )
-        _check_table(stored["levels"], (len(ids), len(anchor_ids)))
+        if table != PAIRS:
+            _check_table(stored["levels"], (len(ids), len(anchor_ids)))
         _check_sums(matrix)
     except ValueError as error:
         raise InputError(f"{path}: not a support matrix ({error})", hint=HINT) from None
-    return StoredSupport(ids, matrix, stored["levels"])
+    pairs = tuple(stored[name] for name in PAIRS) if table == PAIRS else ()
+    return StoredSupport(ids, matrix, stored[table[-1]], path, pairs)
 
 
 def check_levels(head: StoredSupport) -> None:

@@ -81,6 +81,10 @@ def score_files(setup: Setup) -> Scored:
     return Scored(report | spread.report, spread.models, setup.reuse.counts("vectors", "replies"))
 
 
+PAIR_BYTES = 24
+"""Of one score of an item for an item, while they are put in order."""
+
+
 def widen(setup: Setup, items: Sequence[Item], outcome: Outcome) -> Outcome:
     """Add the items as anchors where --spread asks for it.
 
@@ -91,7 +95,7 @@ def widen(setup: Setup, items: Sequence[Item], outcome: Outcome) -> Outcome:
     if share is None:
         return outcome
     count = len(matrix.item_ids)
-    needed = count * (count + len(matrix.anchor_ids)) * matrix.levels.dtype.itemsize // 10**6
+    needed = count * (setup.rules.spread_near + len(matrix.anchor_ids)) * PAIR_BYTES // 10**6
     most = setup.engine.memory_mb
     if needed > most:
         raise UsageError(

@@ -17,6 +17,7 @@ from kina_build.errors import InputError, UsageError
 from kina_build.items.model import Item
 from kina_build.support.embedding import COSINE_DECIMALS, Embed, item_text
 from kina_build.support.matrix import LARGEST_SUM, SPREAD, SupportMatrix, spread_step
+from kina_build.support.sparse import SparseLevels, beside, from_pairs, ordered, settled
 
 ROWS = 512
 """Items compared with all others at a time."""
@@ -51,25 +52,23 @@ def add_spread(
         raise InputError("the anchors' weights leave no room for those of --spread")
     names = np.array([*matrix.anchor_ids, *(SPREAD + item_id for item_id in matrix.item_ids)], dtype=object)
     order = np.argsort(names, kind="stable")
-    levels = np.concatenate([matrix.levels, near_levels(vectors, near, matrix)], axis=1)
+    levels = settled(ordered(beside([matrix.levels, near_levels(vectors, near, matrix)]), order))
     weights = np.append(matrix.weights, np.full(count, step, dtype=np.int64))
     return replace(
         matrix,
         anchor_ids=tuple(names[order].tolist()),
-        levels=np.ascontiguousarray(levels[:, order]),
+        levels=levels,
         weights=weights[order],
     )
 
 
-def near_levels(
-    vectors: NDArray[np.float32], near: int, matrix: SupportMatrix
-) -> NDArray[np.unsignedinteger]:
+def near_levels(vectors: NDArray[np.float32], near: int, matrix: SupportMatrix) -> SparseLevels:
     """Return the level of each item for each item as an anchor, 0 beyond its nearest ones.
 
     Of equal cosines the smaller id is nearer; cosines are rounded, so that batches do not matter.
     """
     count, unit = len(vectors), 10**COSINE_DECIMALS
-    levels = np.zeros((count, count), dtype=matrix.levels.dtype)
+    columns, items, values = [], [], []
     for start in range(0, count, ROWS):
         rows = np.arange(start, min(count, start + ROWS))
         cosines = np.rint(vectors[rows] @ vectors.T * unit).astype(np.int64)
@@ -78,5 +77,9 @@ def near_levels(
         keys[np.arange(len(rows)), rows] = -(unit + 1) * count  # before equals of a smaller id
         nearest = np.argpartition(keys, min(near, count) - 1, axis=1)[:, :near]
         shown = np.clip(np.take_along_axis(cosines, nearest, axis=1), 0, unit)
-        levels[nearest.T, rows] = np.rint(shown.T * (matrix.scale / unit))
-    return levels
+        columns.append(np.repeat(rows, nearest.shape[1]))
+        items.append(nearest.ravel())
+        values.append(np.rint(shown.ravel() * (matrix.scale / unit)).astype(matrix.levels.dtype))
+    held = np.concatenate([*values, np.zeros(0, matrix.levels.dtype)])
+    pairs = (np.concatenate([*part, np.zeros(0, np.int64)]) for part in (items, columns))
+    return from_pairs((count, count), next(pairs), next(pairs), held)

@@ -20,6 +20,7 @@ from kina_build.errors import InputError, Refusal
 from kina_build.support.levels import CHUNK_BYTES, Encoded, FileLevels, Ids, LevelFile
 from kina_build.support.matrix import SupportMatrix
 from kina_build.support.npz import StoredSupport, check_levels, read_head, read_support
+from kina_build.support.sparse import SparseLevels, compact, of_blocks, stacked
 
 HINT = "`kina support -o FOLDER/` writes parts"
 BASE_BYTES = 700_000_000
@@ -43,6 +44,8 @@ def open_support(path: Path, memory_mb: int, *, shared: bool = False) -> Support
     files = _files(path)
     heads = [_read_head(file, memory_mb) for file in files]
     _check_alike(heads)
+    if any(head.stored.pairs for head in heads):
+        return _open_pairs(path, heads, memory_mb)
     size = sum(head.piece.count * head.piece.shape[1] * np.dtype(head.piece.dtype).itemsize for head in heads)
     held = BASE_BYTES + ITEM_BYTES * sum(head.piece.count for head in heads)
     least = math.ceil((held + min(size, CHUNK_BYTES)) / 1_000_000)
@@ -60,8 +63,29 @@ def open_support(path: Path, memory_mb: int, *, shared: bool = False) -> Support
     pieces = [piece for one in whole for piece in one.cut()]
     levels = FileLevels(pieces, len(ids), keep_pages=fits and shared)
     if fits and not shared:
-        return replace(heads[0].matrix, item_ids=ids, levels=levels[:])
+        return replace(heads[0].matrix, item_ids=ids, levels=compact(levels[:]))
     return replace(heads[0].matrix, item_ids=ids, levels=levels, on_disk=True)
+
+
+def _open_pairs(path: Path, heads: Sequence[_Head], memory_mb: int) -> SupportMatrix:
+    """Read parts of which some hold pairs: all are then held in memory as pairs.
+
+    Raises:
+        Refusal: they do not fit.
+    """
+    size = sum(sum(one.nbytes for one in head.stored.pairs) for head in heads)
+    least = math.ceil((BASE_BYTES + ITEM_BYTES * sum(len(head.ids) for head in heads) + 2 * size) / 1_000_000)
+    if memory_mb < least:
+        raise Refusal(
+            f"{path}: {memory_mb} MB of memory is too little for its scores",
+            hint=f"--memory {least} is the least: scores of which nearly all are 0 are held in memory",
+        )
+    ids, _ = _number(heads)
+    parts = [read_support(head.stored.path).levels for head in heads]
+    parts = [one if isinstance(one, SparseLevels) else of_blocks(one.shape, [one]) for one in parts]
+    joined = np.concatenate([head.ids for head in heads])
+    levels = stacked(parts).take(np.argsort(joined, kind="stable"))
+    return replace(heads[0].matrix, item_ids=ids, levels=levels)
 
 
 @dataclass(frozen=True)
@@ -94,6 +118,10 @@ def _files(path: Path) -> list[Path]:
 def _read_head(path: Path, memory_mb: int) -> _Head:
     head = read_head(path, memory_mb * 1_000_000)
     levels = head.levels
+    if head.pairs:
+        return _Head(
+            head, LevelFile(path.resolve(), 0, levels.dtype.str, (len(head.ids), 0), 0, len(head.ids))
+        )
     if levels.by_column:
         raise InputError(f"{path}: not a support matrix (levels are not rows of items)", hint=HINT)
     piece = LevelFile(

@@ -18,6 +18,7 @@ from kina_build.support.matrix import (
     spread_step,
     weight_unit,
 )
+from kina_build.support.sparse import beside, ordered, widened
 
 
 def with_weights(matrix: SupportMatrix, weights: Mapping[str, float], name: str) -> SupportMatrix:
@@ -46,8 +47,7 @@ def with_weights(matrix: SupportMatrix, weights: Mapping[str, float], name: str)
                 hint="leave the anchor out, or give --memory enough for all scores",
             )
         at = np.searchsorted(np.array(anchor_ids), np.array(matrix.anchor_ids))
-        levels = np.zeros((len(matrix.item_ids), len(anchor_ids)), dtype=matrix.levels.dtype)
-        levels[:, at] = matrix.levels
+        levels = widened(matrix.levels, at, len(anchor_ids))
     rounded = round_weights(masses, matrix.scale, fit_sum(masses))
     return replace(
         matrix,
@@ -73,16 +73,16 @@ def _with_spread(matrix: SupportMatrix, weights: Mapping[str, float], name: str)
     if matrix.on_disk:
         hint = "leave --anchors out, or give --memory enough for all scores"
         raise InputError(f"{name}: other weights than the support's, whose scores stay on disk", hint=hint)
-    part = with_weights(replace(part, levels=matrix.levels[:, ~spread]), weights, name)
+    part = with_weights(replace(part, levels=ordered(matrix.levels, np.flatnonzero(~spread))), weights, name)
     share = int(matrix.weights[spread].sum()) / int(matrix.weights.sum())
     step = spread_step(int(part.weights.sum()), share, int(spread.sum()))
     names = [*part.anchor_ids, *(a for a in matrix.anchor_ids if a not in experts)]
-    order = sorted(range(len(names)), key=names.__getitem__)
-    levels = np.concatenate([part.levels, matrix.levels[:, spread]], axis=1)
+    order = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
+    levels = beside([part.levels, ordered(matrix.levels, np.flatnonzero(spread))])
     return replace(
         part,
         anchor_ids=tuple(names[at] for at in order),
-        levels=np.ascontiguousarray(levels[:, order]),
+        levels=ordered(levels, order),
         weights=np.append(part.weights, np.full(int(spread.sum()), step, dtype=np.int64))[order],
     )
 

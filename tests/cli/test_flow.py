@@ -137,6 +137,21 @@ def test_card_verify_and_board_name_the_same_set(flow: Path) -> None:
     assert board["items"] == len(tested) == found["splits"]["test"]["items"]
 
 
+def test_demo_select_certify_card_verify_and_report_print_the_same_floor(flow: Path) -> None:
+    selection = read_json(flow / "selection.json")
+    tight, slack = selection["certificate"]["tightest"], selection["slack"]
+    parts = 10_000 * (selection["steps"] - slack) // (tight["steps"] + slack)
+    share = f"{parts // 100}.{parts % 100:02} %"
+    assert slack > 0
+    lines = [line for line in LINES if line.split()[0] in {"select", "certify"}]
+    said = [run(flow.parent, "demo --into demo --force").output, run(flow, "verify release").stdout]
+    said += [run(flow, f"{line} --force").stdout for line in lines]
+    said += [(flow / "release" / "README.md").read_text()]
+    said += [(flow / "report" / f"{page}.html").read_text() for page in ("index", "coverage", "release")]
+    for text in said:
+        assert share in text, text[:2000]
+
+
 @pytest.mark.parametrize("line", [line for line in LINES if line.split()[0] in {"import", "check", "export"}])
 def test_a_killed_command_leaves_all_or_nothing(flow: Path, tmp_path: Path, line: str) -> None:
     for delay in (0.3, 0.8, 1.5, 2.5):

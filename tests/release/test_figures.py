@@ -115,6 +115,45 @@ def test_the_figures_are_those_of_the_released_items(world: Path) -> None:
     assert found["bound_asked"] / found["unit"] == pytest.approx(certified, abs=1e-9)
 
 
+def test_shares_carry_the_rounding_as_the_certificate_does_and_earlier_evidence_tells_none(
+    place: Path,
+) -> None:
+    release, folds = place / "release", read_json(place / "selection.json")["domains"][0]["folds"]
+    rows, instance = rows_of(release), read_json(place / "release" / standalone.INSTANCE)
+    write_document(release / standalone.INSTANCE, instance | {"slack": 7_777_777})
+    found = standalone.derive(release, rows, set())["selection"]
+    slack, step = 7_777_777 * folds, found["unit"]
+    assert found["slack"] == slack
+    shown = "\n".join(standalone.selection_lines(found))
+    least = 10_000 * (found["value"] - slack) // (found["bound_released"] + slack)
+    most = -((found["bound_released"] + slack) * -(10**9) // step)
+    assert f"| {most // 10**9}.{most % 10**9:09} | {least // 100}.{least % 100:02} % |" in shown
+
+    del instance["slack"]
+    write_document(release / standalone.INSTANCE, instance | {"format": 1})
+    earlier = standalone.derive(release, rows, set())["selection"]
+    assert earlier == {name: value for name, value in found.items() if name != "slack"}
+    tenths = 1000 * found["value"] // found["bound_released"]
+    assert f"| {tenths // 10}.{tenths % 10} % |" in "\n".join(standalone.selection_lines(earlier))
+
+
+def test_heavy_weights_are_stated_in_their_own_unit(kina: Kina, place: Path) -> None:
+    """Weights that are counts of page views: a step then stands for many units."""
+    shutil.rmtree(place / "release")
+    (place / "anchors.csv").write_text(
+        "\n".join(["anchor_id,weight", *(f"a{a},{(a + 1) * 10**13}" for a in range(ANCHORS))]) + "\n"
+    )
+    select = "select --support support.csv --anchors anchors.csv --strata pool.jsonl --quota quota.csv -k 10"
+    assert kina(*select.split(), "-o", "heavy.json").exit_code == 0
+    done = kina("export", "pool.jsonl", "--selection", "heavy.json", "-o", "release")
+    assert done.exit_code == 0, done.output
+    assert kina("verify", "release").exit_code == 0
+    found = read_json(place / "release" / "release.json")["figures"]["selection"]
+    assert found["weight_step"] > 1
+    objective = read_json(place / "heavy.json")["objective"]
+    assert float(standalone.amount(found, found["value"])) == pytest.approx(objective, rel=1e-9)
+
+
 def test_the_bound_at_the_released_size_holds_for_every_such_set(world: Path) -> None:
     found = read_json(world / "release" / "release.json")["figures"]["selection"]
     short = {row["stratum"]: row["released"] for row in found["quotas"]}

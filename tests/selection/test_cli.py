@@ -232,6 +232,36 @@ def test_top_up_keeps_what_review_let_stand_and_refills_the_holes(world: Kina) -
     assert world("certify", "y.json").exit_code != 0
 
 
+def test_top_up_fills_up_by_the_objective_of_the_selection_or_refuses(world: Kina) -> None:
+    """Four items fill three anchors, so by itself the second run would count other items an anchor."""
+    for folds in (1, 2, 3):
+        world("select", *FILES, "-k", 4, "--folds", folds, "-o", "x.json", "--force")
+        decide(**{json.loads(Path("x.json").read_text())["item_ids"][0]: "reject"})
+        refill = ("top-up", "x.json", "--decisions", "d.jsonl", "-o", "y.json", "--force")
+        assert world(*refill).exit_code == 0
+        assert json.loads(Path("y.json").read_text())["domains"][0].get("folds", 1) == folds
+        assert world(*refill, "--folds", folds).exit_code == 0
+        other = world(*refill, "--folds", folds + 1)
+        assert other.exit_code == 2
+        assert f"the selection counts {folds} items an anchor" in other.stderr
+
+
+def test_top_up_refuses_other_scores_and_names_other_constraints(world: Kina) -> None:
+    Path("gone.csv").write_text("item_id\na3\n")
+    world("select", *FILES, "-k", 3, "--exclude", "gone.csv", "-o", "x.json")
+    decide(b1="reject")
+    refill = ("top-up", "x.json", "--decisions", "d.jsonl", "-o", "y.json", "--force")
+    Path("gone.csv").write_text("item_id\na3\nb3\n")
+    done = world(*refill)
+    assert (done.exit_code, "--exclude: changed since the selection was made" in done.stderr) == (0, True)
+    for name, old, new in (("s.csv", "0.9", "0.8"), ("a.csv", "u,3", "u,4")):
+        kept = Path(name).read_text()
+        Path(name).write_text(kept.replace(old, new))
+        done = world(*refill)
+        assert (done.exit_code, "not what the selection was made from" in done.stderr) == (1, True)
+        Path(name).write_text(kept)
+
+
 def test_proportional_quotas_follow_the_eligible_items(world: Kina) -> None:
     options = ("--strata", "pool.jsonl", "--by", "field", "--quota", "proportional")
     world("select", *FILES, *options, "-k", 4, "-o", "x.json")
@@ -260,3 +290,25 @@ def test_items_without_scores_are_named(world: Kina) -> None:
     with Path("pool.jsonl").open("a") as pool:
         pool.write(json.dumps({"item_id": "z9", "field": "art", "subfield": "jazz"}) + "\n")
     assert "z9" in world("select", *FILES, "--strata", "pool.jsonl", "-k", 2).stderr
+
+
+def test_quotas_are_named_as_labels_are_and_those_of_no_item_are_told(world: Kina) -> None:
+    Path("st.csv").write_text("item_id,stratum\n" + "".join(f"{i}, é\n" for i in ("a1", "a2", "a3", "b1")))
+    Path("q.csv").write_text('stratum,lower,upper\n" é ",1,1\nnope,0,1\n')
+    options = ("--strata", "st.csv", "--quota", "q.csv", "--allow-shortfall", "-o", "x.json")
+    rows = [row for row in Path("s.csv").read_text().splitlines() if not row.startswith(("b2", "b3"))]
+    Path("s.csv").write_text("\n".join(rows) + "\n")
+    done = world("select", *FILES, "-k", 2, *options)
+    assert done.exit_code == 0, done.output
+    assert "1 strata of --quota have no scored item: nope" in done.stderr
+    assert len(json.loads(Path("x.json").read_text())["item_ids"]) == 1
+    assert world("certify", "x.json").exit_code == 0
+
+
+def test_weights_beyond_exact_sums_are_refused_not_written(world: Kina) -> None:
+    Path("a.csv").write_text("anchor_id,weight\nu,1e300\nv,1\nw,1\n")
+    done = world("select", *FILES, "-k", 2, "-o", "x.json")
+    assert (done.exit_code, "divide all of them by the same number" in done.stderr) == (2, True)
+    Path("a.csv").write_text("anchor_id,weight\nu,1e25\nv,1\nw,1\n")
+    assert world("select", *FILES, "-k", 2, "-o", "x.json").exit_code == 0
+    assert world("certify", "x.json").exit_code == 0

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kina_build.selection.domains import select
 from kina_build.selection.figures import figure, figures_of, percent, share
+from kina_build.selection.guarantees import written
 from kina_build.selection.inputs import Inputs
 from kina_build.support.matrix import LARGEST_SUM, build_matrix, round_weights
 from kina_build.support.rows import Score, matrix_from_scores
@@ -40,6 +41,12 @@ def test_a_figure_stands_on_its_side_of_the_number(value: int, unit: int) -> Non
 def test_a_set_just_below_the_bound_is_not_called_all_of_it() -> None:
     assert percent(5_000_150, 5_000_200) == "99.99 %"
     assert percent(0, 0) == "100.00 %"
+    assert [written(ratio) for ratio in (0.29, 0.9967, 0.996799999, 1.0)] == [
+        "29.00 %",
+        "99.67 %",
+        "99.67 %",
+        "100.00 %",
+    ]
 
 
 def test_the_earlier_form_has_no_whole_numbers_and_prints_the_same() -> None:

@@ -25,6 +25,7 @@ from kina_build.selection.solver.exact import solve, survivors
 from kina_build.selection.solver.greedy import pick_greedily
 from kina_build.selection.solver.problem import Problem
 from kina_build.selection.solver.repair import fill
+from kina_build.selection.verifier.verify import verify
 from kina_build.support.matrix import build_matrix
 from tests.selection.worlds import best_sets, matrix_of, worlds
 
@@ -207,3 +208,18 @@ def test_must_include_items_in_conflict_are_named() -> None:
         problem(3, strata=HALVES, quotas=(Quota(stratum="a", upper=1),), must=frozenset({"q0", "q1"}))
     with pytest.raises(Refusal, match="2 must-include items but only 1"):
         problem(1, must=frozenset({"q0", "q1"}))
+
+
+@settings(deadline=None, max_examples=40)
+@given(worlds(most=7), st.sampled_from([1, 2]))
+def test_exact_finds_the_optimum_and_its_bound_is_ours(world: tuple[Inputs, int], folds: int) -> None:
+    inputs, size = world
+    posed = split(inputs, size)[""]
+    best = best_sets(posed.folded(folds))
+    if best is None:
+        return
+    chosen = choose(posed, exact=True, folds=folds)
+    assert chosen.picks.value == best <= chosen.tight.value
+    found = select(inputs, size, exact=True, folds=folds)
+    assert verify(found, inputs).holds
+    assert (found.certificate.tightest.ratio == 1) == (found.certificate.tightest.steps == best)

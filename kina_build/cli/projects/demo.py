@@ -16,6 +16,7 @@ from kina_build.cli.projects.views import show_rest
 from kina_build.cli.run import Run
 from kina_build.errors import KinaError, UsageError
 from kina_build.project.options import DemoOptions
+from kina_build.rows.source import reading
 from kina_build.selection.figures import figures_of
 
 if TYPE_CHECKING:
@@ -27,13 +28,11 @@ BUNDLED = ("kina.toml", "pool.csv", "anchors.csv", "reviewers.csv", "reviews.jso
 
 
 def _tell_release(report: Mapping[str, Any]) -> str:
-    from kina_build.release.standalone import share
+    from kina_build.release.standalone import reached
 
     found = report["figures"]["selection"]
-    reached = share(found["value"], found["bound_asked"])
-    return (
-        f"{report['items']} of {found['asked']} items, at least {reached} of what {found['asked']} can reach"
-    )
+    share = reached(found, "bound_asked")
+    return f"{report['items']} of {found['asked']} items, at least {share} of what {found['asked']} can reach"
 
 
 Tell = Callable[[Mapping[str, Any]], str]
@@ -66,7 +65,7 @@ STORY: Mapping[str, tuple[str, Tell]] = {
     "select": (
         "selection.json",
         lambda r: (
-            f"{len(r['item_ids'])} items, objective {r['objective']:.3f}, "
+            f"{len(r['item_ids'])} items, objective {figures_of(r).objective}, "
             f"at least {figures_of(r).share} of the optimum"
         ),
     ),
@@ -94,7 +93,8 @@ def demo(run: Run, options: DemoOptions) -> None:
     _unpack(options.into, overwrite=run.overwrite)
     with contextlib.chdir(options.into):
         status = walk_through(run, Path("kina.toml"))
-        made = [{"file": file, "holds": holds} for file, holds in _story(status)]
+        with reading():  # what a forced walk wrote anew, this command may have read before
+            made = [{"file": file, "holds": holds} for file, holds in _story(status)]
     stopped = next((one for one in status.stages if one.stops), None)
     if stopped is not None:
         raise KinaError(f"`{stopped.line}`: {stopped.reason}")

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from kina_build.project.folder import Project
     from kina_build.project.runner import Answer, Outcome
 
+READERS = {"verify"}
+"""Commands that only look: they have nothing to redo or to replace."""
+
 
 @dataclass(frozen=True)
 class InProcess:
@@ -52,7 +55,7 @@ class InProcess:
 
     def _line(self, argv: Sequence[str]) -> list[str]:
         more = [("--overwrite", self.overwrite), ("--force", self.force)]
-        return [*argv, *(flag for flag, wanted in more if wanted)]
+        return [*argv, *(flag for flag, wanted in more if wanted and argv[0] not in READERS)]
 
     def _call(self, argv: Sequence[str]) -> tuple[int, str, str]:
         from kina_build.cli.main import app

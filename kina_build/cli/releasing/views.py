@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kina_build.cli.console import Console
-from kina_build.release.standalone import amount, bounds_of, share
+from kina_build.release.standalone import amount, bounds_of, part_of, reached
 
 REDUCED = "selection_reduced"
 """The gate that items of the selection fell."""
@@ -111,18 +111,14 @@ def _show_figures(figures: dict[str, Any], console: Console) -> None:
     found = figures.get("selection")
     if not found:
         return
-    unit, value = found["unit"], found["value"]
-    rows = []
+    rows, own = [], amount(found, found["value"])
     for size, bound in bounds_of(found):
         if found[bound] is not None:
-            most = amount(found[bound], unit, up=True)
-            told = f"any {found[size]} items"
-            rows.append(
-                ["release", found["released"], amount(value, unit), told, most, share(value, found[bound])]
-            )
+            most, told = amount(found, found[bound], up=True), f"any {found[size]} items"
+            rows.append(["release", found["released"], own, told, most, reached(found, bound)])
     for split, one in found["splits"].items():
-        shown = [split, one["items"], amount(one["value"], unit), "the release", amount(value, unit)]
-        rows.append([*shown, share(one["value"], value)])
+        shown = [split, one["items"], amount(found, one["value"]), "the release", own]
+        rows.append([*shown, part_of(found, split)])
     console.table(
         "how well it covers the anchors", ["set", "items", "objective", "of", "at most", "share"], rows
     )

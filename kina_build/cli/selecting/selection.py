@@ -28,6 +28,7 @@ from kina_build.selection.options import (
 
 if TYPE_CHECKING:
     from kina_build.selection.files import Files
+    from kina_build.selection.records import Selection
 
 
 def select(run: Run, options: SelectOptions) -> None:
@@ -45,25 +46,31 @@ def select(run: Run, options: SelectOptions) -> None:
 def top_up(run: Run, options: TopUpOptions) -> None:
     """Keep the items of a selection that review let stand, refill the holes, and certify anew.
 
-    The files, K, quotas and conflicts are those that the selection names. Items that reviewers
+    The files, K, quotas, conflicts and the objective (how many items count for an anchor) are those
+    of the selection; a support or anchors that changed since are refused. Items that reviewers
     rejected, escalated or sent back leave and cannot return; undecided items may come in, and are
     named, as they have yet to be reviewed.
     """
-    from kina_build.selection.choosing import count_kept
-    from kina_build.selection.files import files_to_refill
     from kina_build.selection.inputs import read_decisions
     from kina_build.selection.reading import read_selection
+    from kina_build.selection.refill import count_kept, files_to_refill
 
     document = read_selection(options.selection)
     files = files_to_refill(document, options.selection, options.decisions, options.accepted_only)
     kept = count_kept(document, read_decisions(options.decisions), options.accepted_only)
     size, held = sum(part.k for part in document.domains), len(document.item_ids)
-    _choose(run, "top-up", files, options, size, document.conflict_mode)
+    _choose(run, "top-up", files, options, size, document.conflict_mode, document)
     run.console.say(f"{kept} of {held} items stay, {held - kept} places are refilled")
 
 
 def _choose(
-    run: Run, name: str, files: Files, options: SearchOptions, k: int | None, conflict_mode: str
+    run: Run,
+    name: str,
+    files: Files,
+    options: SearchOptions,
+    k: int | None,
+    conflict_mode: str,
+    refilled: Selection | None = None,
 ) -> None:
     """Choose a set, write it with its certificate, and print it."""
     from kina_build.selection.choosing import select_files
@@ -84,7 +91,14 @@ def _choose(
     engine = run.engine_rules(options.engine, options.memory)
     try:
         chosen = select_files(
-            files, options, k=k, conflict_mode=conflict_mode, rules=rules, engine=engine, tell=run.console
+            files,
+            options,
+            k=k,
+            conflict_mode=conflict_mode,
+            refilled=refilled,
+            rules=rules,
+            engine=engine,
+            tell=run.console,
         )
     except Infeasible as error:
         if not run.console.json:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from kina_build.cli.console import Console
 from kina_build.selection.figures import Figures, figures_of
+from kina_build.selection.guarantees import written
 
 SHOWN = 10
 """Rows of a table printed for people before the rest is only counted."""
@@ -60,10 +60,9 @@ def _show_maximised(report: dict[str, Any], console: Console) -> None:
 def _show_coverage(report: dict[str, Any], console: Console) -> None:
     coverage = report.get("coverage")
     if coverage:
-        reached = math.floor(coverage["ratio"] * 10_000)
         console.line(
             f"F, each anchor by its best item alone: {coverage['objective']:.6g}, at least "
-            f"{reached // 100}.{reached % 100:02} % of the most that such a set covers"
+            f"{written(coverage['ratio'])} of the most that such a set covers"
         )
 
 
@@ -95,6 +94,8 @@ def _show_bounds(report: dict[str, Any], figures: Figures, console: Console) -> 
     console.line(
         f"this instance: at least {figures.share} of the optimum ({method}: no set exceeds {figures.bound})"
     )
+    if certificate["tightest"]["steps"] == report["steps"]:
+        console.line("the set is optimal: its objective is the bound, in whole numbers")
     console.line(f"worst case: {certificate['guarantee']['statement']}")
     if figures.rounding:
         console.line(
@@ -131,8 +132,8 @@ def show_verdict(report: dict[str, Any], console: Console) -> None:
     if "exact" in report:
         exact = report["exact"]
         proof = "proven by HiGHS" if exact["proven"] else "best found in the time given, not proven"
-        floored = math.floor(exact["true_ratio"] * 1e6) / 1e6
-        console.line(f"optimum {exact['optimum']:.6g} ({proof}); true ratio {floored:.6f}")
+        told = written(exact["true_ratio"], 4)
+        console.line(f"optimum {exact['optimum']:.6g} ({proof}); true ratio {told}")
 
 
 def show_budget(report: dict[str, Any], console: Console) -> None:

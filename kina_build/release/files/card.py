@@ -14,7 +14,7 @@ from kina_build.release.gates import license_id
 from kina_build.release.proof.evidence import VERIFIER
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.splits import DEV, TEST, parquet_file
-from kina_build.release.standalone import checked_lines, chosen_lines, share
+from kina_build.release.standalone import checked_lines, chosen_lines, reached
 from kina_build.scoring.prompts import INSTRUCTION
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -123,7 +123,7 @@ def _share(record: ReleaseRecord) -> str:
     found = record.figures.get("selection")
     if not found or found["bound_asked"] is None or found["released"] < found["asked"]:
         return ""
-    return share(found["value"], found["bound_asked"])
+    return reached(found, "bound_asked")
 
 
 def facts(record: ReleaseRecord) -> dict[str, Any]:

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 FOLDER = "evidence"
 VERIFIER = "evidence/verify.py"
-FORMER: Mapping[int, str] = {2: "8afa42d98b69f7f8fcc62b2753344d922c21efd4c0e7538b7699e533c18c29f4"}
+FORMER: Mapping[int, str] = {
+    2: "8afa42d98b69f7f8fcc62b2753344d922c21efd4c0e7538b7699e533c18c29f4",
+    3: "3502349c73b0c2c8caa9ca34f3cec21205da344f5608b75d371dc4154f7bee8d",
+}
 """sha256 of the stand-alone verifier as earlier versions of release.json had it beside them."""
 SALTED = "salted:"
 SALT = "kina.salt"

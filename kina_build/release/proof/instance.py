@@ -88,6 +88,8 @@ def write_instance(folder: Path, chosen: Chosen, naming: Naming, extent: Extent 
         "full": extent != "released",
         "scale": matrix.scale,
         "weight_unit": matrix.weight_unit,
+        **({"weight_step": matrix.weight_step} if matrix.weight_step > 1 else {}),
+        "slack": matrix.slack,
         "anchors": {"ids": columns.names, "weights": matrix.weights[columns.order].tolist()},
         "items": {
             "ids": rows.names,

@@ -27,7 +27,7 @@ from kina_build.release.proof.contents import (
 )
 from kina_build.release.proof.evidence import VERIFIER, is_verifier, verifier_digest
 from kina_build.release.proof.pool_error import check_estimator
-from kina_build.release.record import FORMAT, PROVEN
+from kina_build.release.record import PROVEN, SEALED
 from kina_build.release.rows import Row, to_item
 from kina_build.release.splits import CARD, CHANGES, CROISSANT, ESTIMATOR, RECORD, SUMS, natural
 from kina_build.release.standalone import INSTANCE, JUDGED, SUPPORT, Unsound, card_faults
@@ -128,10 +128,10 @@ def check_derived(subject: Subject) -> Iterator[Fault]:
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, TemplateError) as error:
         yield Fault("", f"{RECORD}: what it states is of another shape, no card follows from it ({error!r})")
         return
-    if record.derived != (digest_texts(expected) if record.format == FORMAT else {}):
+    if record.derived != (digest_texts(expected) if record.format in SEALED else {}):
         yield Fault("", f"{RECORD}: the digests of card, Croissant or harness files are others")
     expected[RECORD] = dump_document(record)
-    if record.format != FORMAT:  # the wording of that version is not ours any more; its figures are
+    if record.format not in SEALED:  # the wording of that version is not ours any more; its figures are
         del expected[CARD]
         yield from _check_card(subject)
     for name, text in expected.items():

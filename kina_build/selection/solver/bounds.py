@@ -15,6 +15,7 @@ Fisher and Nemhauser 1977); we walk towards it by subgradients (Held, Wolfe and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +24,18 @@ from kina_build.config import SelectionRules
 from kina_build.selection.solver.conflicts import Indices
 from kina_build.selection.solver.kernels import COMPILED_FROM, sum_gains
 from kina_build.selection.solver.problem import Problem, contenders
+from kina_build.support.sparse import SparseLevels, rows_of
 
 Floats = NDArray[np.float64]
 
 SHRINK = 0.6
 """Factor on the step after STALL steps without a better bound."""
 STALL = 6
+FINEST = 20
+EXACT_BITS = 53
+"""Of a float64."""
+THREADED_FROM = 10_000
+"""Numbers of a vector from which BLAS adds in several threads."""
 LEAST_GAIN = 1e-4
 """Share by which a round must lower the bound, or it is idle."""
 IDLE_ROUNDS = 3
@@ -154,6 +161,26 @@ def _rank_within(groups: Indices, count: int) -> Indices:
     return rank
 
 
+def _grid(problem: Problem) -> float:
+    """Return how finely thresholds are kept: prices are then exact, in whatever order they are added up."""
+    largest = int(problem.weights.sum()) * problem.matrix.scale
+    return 2.0 ** max(0, min(FINEST, EXACT_BITS - largest.bit_length()))
+
+
+def _dot(one: Floats, other: Floats) -> float:
+    """Multiply two vectors; long ones not by BLAS, whose threads wait for each other and add as they come."""
+    return float(one @ other) if len(one) < THREADED_FROM else float((one * other).sum())
+
+
+def _count_above(levels: Any, chosen: Indices, thresholds: Floats) -> NDArray[Any]:
+    """Count, for each anchor, the items above its threshold."""
+    if not isinstance(levels, SparseLevels):
+        counts: NDArray[Any] = (levels[chosen] > thresholds).sum(axis=0)
+        return counts
+    _, columns, values = levels.pairs(chosen)
+    return np.bincount(columns[values > thresholds[columns]], minlength=len(thresholds))
+
+
 def _active(problem: Problem, bound: UpperBound, items: tuple[int, ...], count: int) -> Indices:
     """Return the items that the walk looks at: the dearest, those in the bound and in the set."""
     if len(bound.prices) <= count:
@@ -167,15 +194,15 @@ def _walk(
     problem: Problem, active: Indices, start: NDArray[np.int64], goal: int, rules: SelectionRules
 ) -> Floats:
     """Take Polyak steps on the bound over the active items; return the best thresholds met."""
-    levels, weights = problem.matrix.levels[active], problem.weights
+    levels, weights = rows_of(problem.matrix.levels, active), problem.weights
     compiled_from = 0 if len(problem.stratum) >= rules.compiled_from_items else COMPILED_FROM
-    floor = problem.cover(problem.must)
+    floor, grid = problem.cover(problem.must), _grid(problem)
     here = best = np.maximum(start.astype(np.float64), floor)
     least, step, stalled = np.inf, 1.0, 0
     for _ in range(rules.dual_steps):
         prices = sum_gains(levels, weights, here, compiled_from)
         chosen = dearest(problem, prices, active)
-        value = problem.folds * float(here @ weights) + float(prices[chosen].sum())
+        value = problem.folds * _dot(here, weights) + float(prices[chosen].sum())
         if value < least * (1 - 1e-9):
             least, best, stalled = value, here, 0
         else:
@@ -185,9 +212,10 @@ def _walk(
                 if step < LEAST_STEP:
                     break
                 continue
-        slope = weights * (float(problem.folds) - (levels[chosen] > here).sum(axis=0))
-        length = float(slope @ slope)
+        slope = weights * (float(problem.folds) - _count_above(levels, chosen, here))
+        length = _dot(slope, slope)
         if length == 0 or value <= goal:
             break
-        here = np.clip(here - step * (value - goal) / length * slope, floor, problem.matrix.scale)
+        moved = here - step * (value - goal) / length * slope
+        here = np.clip(np.rint(moved * grid) / grid, floor, problem.matrix.scale)
     return best

@@ -16,6 +16,7 @@ from kina_build.selection.solver.conflicts import Indices, index_conflicts
 from kina_build.selection.solver.problem import JOINT, Problem
 from kina_build.selection.solver.shards import Shards
 from kina_build.support.matrix import SupportMatrix
+from kina_build.support.sparse import ordered, rows_of, stacked, widened
 
 
 def build_problem(
@@ -83,13 +84,12 @@ def join_problems(problems: Sequence[Problem], conflicts: Sequence[Pair], mode: 
     order = sorted(range(len(ids)), key=ids.__getitem__)
     kept = [np.flatnonzero(_supported(one.matrix)) for one in problems]
     first = problems[0].matrix
-    levels = np.zeros((len(ids), sum(map(len, kept))), dtype=first.levels.dtype)
-    down = across = 0
+    ends = np.cumsum([0, *map(len, kept)])
     columns: list[tuple[str, str]] = []
-    for one, own in zip(problems, kept, strict=True):
-        height = len(one.matrix.item_ids)
-        levels[down : down + height, across : across + len(own)] = one.matrix.levels[0:height][:, own]
-        down, across = down + height, across + len(own)
+    blocks = []
+    for one, own, across in zip(problems, kept, ends, strict=False):
+        table = rows_of(one.matrix.levels, np.arange(len(one.matrix.item_ids)))
+        blocks.append(widened(ordered(table, own), across + np.arange(len(own)), int(ends[-1])))
         columns += [(one.domains[0], first.anchor_ids[column]) for column in own.tolist()]
     starts = np.cumsum([0, *(len(one.strata) for one in problems)])
     stratum = np.concatenate([one.stratum + at for one, at in zip(problems, starts[:-1], strict=True)])
@@ -98,7 +98,7 @@ def join_problems(problems: Sequence[Problem], conflicts: Sequence[Pair], mode: 
         first,
         item_ids=tuple(ids[row] for row in order),
         anchor_ids=tuple(JOINT.join(column) for column in columns),
-        levels=levels[order],
+        levels=rows_of(stacked(blocks), np.array(order, dtype=np.int64)),
         on_disk=False,
         weights=np.concatenate([first.weights[own] for own in kept]),
     )

@@ -14,7 +14,8 @@ from kina_build.selection.records import Method
 from kina_build.selection.solver.bounds import UpperBound, bound_online, tighten
 from kina_build.selection.solver.conflicts import Conflicts
 from kina_build.selection.solver.cuts import prove
-from kina_build.selection.solver.greedy import Picks
+from kina_build.selection.solver.exact import bound_by_relaxation, solve
+from kina_build.selection.solver.greedy import Picks, order_picks
 from kina_build.selection.solver.improve import climb, improve_set
 from kina_build.selection.solver.problem import Problem
 from kina_build.selection.solver.repair import Filled, fill
@@ -48,6 +49,7 @@ def choose(
     *,
     allow_shortfall: bool = False,
     improve: bool = False,
+    exact: bool = False,
     seed: int = 0,
     folds: int | None = None,
 ) -> Choice:
@@ -61,11 +63,13 @@ def choose(
         rules: settings.
         allow_shortfall: take the fullest set that can be had where the constraints cannot be met.
         improve: search on from the greedy set.
+        exact: search on, and ask HiGHS for the optimum; what it says is not believed, only its set is used.
         seed: of the search.
         folds: r, no more than the items of a set; None: as many as it takes.
 
     Raises:
         Infeasible: no set meets the constraints.
+        UsageError: too many items are left for an exact solution.
     """
 
     def work(count: int) -> Filled:
@@ -81,12 +85,15 @@ def choose(
         picks = climb(solved, picks, online, rules)
         online = bound_online(solved, picks.items)
     tight = tighten(solved, picks.items, online, rules)
-    if improve:
-        better = improve_set(solved, picks, tight, rules, seed=seed)
-        if better.value > picks.value:
-            picks, method = better, "improved"
-            online = bound_online(solved, picks.items)
-            tight = min(tighten(solved, picks.items, tight, rules), online, key=lambda bound: bound.value)
+    better = improve_set(solved, picks, tight, rules, seed=seed) if improve or exact else picks
+    if exact:
+        tight = bound_by_relaxation(solved, better.items, tight, rules)
+        optimum = solve(solved, better.items, tight, rules)
+        better = better if optimum.value <= better.value else order_picks(solved, optimum.items)
+    if better.value > picks.value:
+        picks, method = better, "improved"
+        online = bound_online(solved, picks.items)
+        tight = min(tighten(solved, picks.items, tight, rules), online, key=lambda bound: bound.value)
     proof = None if filled.shortage is None else _prove(problem, solved, picks)
     return Choice(
         problem=solved,

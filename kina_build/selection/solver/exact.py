@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from kina_build.config import SelectionRules
 from kina_build.errors import UsageError
-from kina_build.selection.solver.bounds import UpperBound
+from kina_build.selection.solver.bounds import UpperBound, bound_at, tighten
 from kina_build.selection.solver.conflicts import Indices
 from kina_build.selection.solver.problem import Problem
 from kina_build.selection.solver.shortage import clash_groups
+from kina_build.support.sparse import pairs_of
 
 if TYPE_CHECKING:
     from scipy.optimize import LinearConstraint
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 Entries = tuple[list[Any], list[Any], list[Any]]
 """Rows, columns and values of a sparse matrix, in pieces."""
 
+NEARLY = 1e-6
+"""Share by which the solver may miss a whole number."""
 OBJECTIVE_RANGE = 1e5
 """Size the objective is brought to: HiGHS stops at an absolute gap of 1e-6, here 1e-11 of the optimum."""
 
@@ -68,9 +71,48 @@ def solve(
             f"{len(items)} items could be in the optimum: too many for an exact solution",
             hint=f"selection.exact_items in kina.toml allows {rules.exact_items}",
         )
-    chosen, proven = _ask_highs(problem, items, rules.exact_seconds)
+    shares, proven = _ask_highs(problem, items, rules.exact_seconds)
+    chosen = [] if shares is None else items[np.rint(shares) > 0].tolist()
     best = chosen if chosen and problem.allows(chosen) and problem.value(chosen) > value else list(known)
     return Optimum(tuple(best), problem.value(best), proven, len(items))
+
+
+def bound_by_relaxation(
+    problem: Problem, known: Sequence[int], upper: UpperBound, rules: SelectionRules = SelectionRules()
+) -> UpperBound:
+    """Lower a bound by the thresholds at which the linear relaxation has its optimum.
+
+    There an anchor is full up to the largest level that its fractional items reach together, and
+    that level is its dual price; the solver's numbers only propose it, the bound is in whole numbers.
+
+    Args:
+        problem: the instance, feasible.
+        known: a set that meets the constraints.
+        upper: a bound of the same instance.
+        rules: settings.
+    """
+    items = survivors(problem, known, upper)
+    if problem.value(known) >= upper.value or len(items) > rules.exact_items:
+        return upper
+    shares = _ask_highs(problem, items, rules.exact_seconds, whole=False)[0]
+    if shares is None:
+        return upper
+    found = bound_at(problem, _full_levels(problem, items, shares))
+    return min(upper, found, tighten(problem, tuple(known), found, rules), key=lambda bound: bound.value)
+
+
+def _full_levels(problem: Problem, items: Indices, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest level of each anchor that items, taken by their shares, reach as often as counts."""
+    rows, anchors, levels = pairs_of(problem.matrix.levels, items)
+    order = np.lexsort((-levels.astype(np.int64), anchors))
+    rows, anchors, levels = rows[order], anchors[order], levels[order]
+    total = np.cumsum(shares[rows])
+    first = np.searchsorted(anchors, anchors)
+    inside = total - total[first] + shares[rows[first]]
+    full = np.zeros(len(problem.weights))
+    reached = inside >= problem.folds - NEARLY
+    np.maximum.at(full, anchors[reached], levels[reached])
+    return full
 
 
 def survivors(problem: Problem, known: Sequence[int], upper: UpperBound) -> Indices:
@@ -87,7 +129,10 @@ def survivors(problem: Problem, known: Sequence[int], upper: UpperBound) -> Indi
     return np.union1d(kept, np.array([*known, *problem.must], dtype=np.int64))
 
 
-def _ask_highs(problem: Problem, items: Indices, seconds: float) -> tuple[list[int], bool]:
+def _ask_highs(
+    problem: Problem, items: Indices, seconds: float, *, whole: bool = True
+) -> tuple[NDArray[np.float64] | None, bool]:
+    """Return the share of each item in the best solution, and whether that is proven; whole or fractional."""
     from scipy.optimize import Bounds, milp
 
     gains, levels, rows = _level_rows(problem, items)
@@ -96,14 +141,14 @@ def _ask_highs(problem: Problem, items: Indices, seconds: float) -> tuple[list[i
     least = np.concatenate([np.isin(items, problem.must), np.zeros(len(gains))]).astype(float)
     answer = milp(
         -np.concatenate([np.zeros(len(items)), gains * scale]),
-        integrality=np.concatenate([np.ones(len(items)), np.zeros(len(gains))]).astype(np.int64),
+        integrality=np.concatenate([np.full(len(items), whole), np.zeros(len(gains))]).astype(np.int64),
         bounds=Bounds(least, np.append(np.ones(len(items)), np.full(len(gains), float(problem.folds)))),
         constraints=[_at_most_zero(rows, levels, width), *_set_rows(problem, items, width)],
         options={"time_limit": seconds, "mip_rel_gap": 0.0},
     )
     if answer.x is None:
-        return [], False
-    return items[np.rint(answer.x[: len(items)]) > 0].tolist(), bool(answer.status == 0)
+        return None, False
+    return answer.x[: len(items)], bool(answer.status == 0)
 
 
 def _level_rows(problem: Problem, items: Indices) -> tuple[NDArray[np.float64], int, Entries]:
@@ -112,23 +157,25 @@ def _level_rows(problem: Problem, items: Indices) -> tuple[NDArray[np.float64], 
     Returns:
         What each z adds to the objective, the number of rows, and the entries of the rows.
     """
-    table = problem.matrix.levels[items].astype(np.int64)
+    holders, anchors, held = pairs_of(problem.matrix.levels, items)
+    order = np.lexsort((holders, anchors))
+    holders, held = holders[order], held[order].astype(np.int64)
+    ends = np.searchsorted(anchors[order], np.arange(len(problem.weights) + 1))
     gains: list[float] = []
     rows: list[Any] = []
     columns: list[Any] = []
     values: list[Any] = []
     for anchor in np.flatnonzero(problem.weights > 0).tolist():
-        met = np.unique(table[:, anchor])
-        met = met[met > 0]
+        own = slice(ends[anchor], ends[anchor + 1])
+        met = np.unique(held[own])
         steps = np.diff(np.concatenate([[0], met]))
         first = len(gains)
         gains += (steps * problem.weights[anchor]).tolist()
         z = first + np.arange(len(met))
-        holders = np.flatnonzero(table[:, anchor])
-        at = first + np.searchsorted(met, table[holders, anchor])
+        at = first + np.searchsorted(met, held[own])
         rows += [z, z[:-1], at]
-        columns += [len(items) + z, len(items) + z[:-1] + 1, holders]
-        values += [np.ones(len(z)), -np.ones(max(0, len(z) - 1)), -np.ones(len(holders))]
+        columns += [len(items) + z, len(items) + z[:-1] + 1, holders[own]]
+        values += [np.ones(len(z)), -np.ones(max(0, len(z) - 1)), -np.ones(len(at))]
     return np.array(gains), len(gains), (rows, columns, values)
 
 

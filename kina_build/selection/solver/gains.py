@@ -33,8 +33,10 @@ from kina_build.selection.solver.kernels import (
     sum_gains,
     tops_of_blocks,
 )
+from kina_build.selection.solver.pairs import best_of_pairs
 from kina_build.selection.solver.problem import Problem
 from kina_build.support.matrix import SupportMatrix
+from kina_build.support.sparse import SparseLevels
 
 Floats = NDArray[np.float64]
 
@@ -60,6 +62,8 @@ def start_gains(problem: Problem, room: Room, rules: SelectionRules = SelectionR
     """Choose how the gains of one greedy set are found: over shards, compiled, or in numpy."""
     if problem.shards is not None:
         return problem.shards.begin(problem, room)
+    if isinstance(problem.matrix.levels, SparseLevels):
+        return PairGains(problem, problem.matrix.levels, room, rules.block_items)
     if len(problem.stratum) >= rules.compiled_from_items:
         return KernelGains(problem, room, rules.block_items)
     return NumpyGains(problem)
@@ -121,6 +125,25 @@ class KernelGains:
             np.inf,
         )
         return int(item)
+
+
+class PairGains:
+    """Stale bounds in blocks, over levels that are kept as pairs: an item costs what it supports."""
+
+    def __init__(self, problem: Problem, levels: SparseLevels, room: Room, block: int) -> None:
+        self._scan = compiled(best_of_pairs)
+        self._scores = (levels.starts, levels.columns, levels.values, problem.weights)
+        self._keys = (problem.centrality, problem.stratum)
+        self._bounds = np.where(room.blocked, -1.0, problem.centrality)
+        self._tops = compiled(tops_of_blocks)(self._bounds, block)
+        self._block, self._closed = block, len(room.closed)
+
+    def best(self, cover: Floats, room: Room) -> int:
+        """Scan the blocks that can hold the best item."""
+        self._bounds[room.closed[self._closed :]] = -1.0
+        self._closed = len(room.closed)
+        keys = (*self._keys, room.open_strata(), self._tops, self._block)
+        return int(self._scan(*self._scores, cover, self._bounds, *keys))
 
 
 ANCHORS_AT_ONCE = 32

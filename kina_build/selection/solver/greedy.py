@@ -16,8 +16,10 @@ from kina_build.config import SelectionRules
 from kina_build.selection.solver.conflicts import Indices
 from kina_build.selection.solver.gains import StandingGains, start_gains
 from kina_build.selection.solver.growing import Cover, Room
-from kina_build.selection.solver.kernels import CHUNK_SCORES, sum_gains
+from kina_build.selection.solver.kernels import CHUNK_SCORES, compiled, sum_gains
+from kina_build.selection.solver.pairs import gains_of_pairs
 from kina_build.selection.solver.problem import Problem, contenders
+from kina_build.support.sparse import SparseLevels, rows_of
 
 Floats = NDArray[np.float64]
 
@@ -63,7 +65,7 @@ def pick_greedily(
     while room.places and (item := gains.best(cover.least, room)) >= 0:
         room.take(item)
         picks.append(item)
-        cover.add(problem.matrix.levels[item])
+        cover.add(item)
     central = problem.centrality if standing is None else standing.centrality
     items = (*picks, *_fill_saturated(problem, room, central))
     return Picks(items, marginal_gains(problem, items))
@@ -76,10 +78,10 @@ def order_picks(problem: Problem, items: Iterable[int]) -> Picks:
     order: list[int] = []
     cover = Cover(problem, must)
     while len(rest):
-        gains = sum_gains(problem.matrix.levels[rest], problem.weights, cover.least)
+        gains = sum_gains(rows_of(problem.matrix.levels, rest), problem.weights, cover.least)
         best = int(rest[np.lexsort((rest, -problem.centrality[rest], -gains))[0]])
         order.append(best)
-        cover.add(problem.matrix.levels[best])
+        cover.add(best)
         rest = rest[rest != best]
     picked = must + tuple(order)
     return Picks(picked, marginal_gains(problem, picked))
@@ -88,8 +90,14 @@ def order_picks(problem: Problem, items: Iterable[int]) -> Picks:
 def marginal_gains(problem: Problem, items: Iterable[int]) -> tuple[int, ...]:
     """Return what each item adds to those before it, in steps of 1 / unit."""
     chosen = np.fromiter(items, dtype=np.int64)
+    table = problem.matrix.levels
+    if isinstance(table, SparseLevels):
+        gains, tops = np.zeros(len(chosen)), problem.tops(())
+        scores = (table.starts, table.columns, table.values, problem.weights)
+        compiled(gains_of_pairs)(*scores, tops, chosen, gains)
+        return tuple(gains.astype(np.int64).tolist())
     if problem.folds > 1:
-        return _folded_gains(problem, chosen)
+        return _gains_one_by_one(problem, chosen)
     cover: Floats = np.zeros(len(problem.weights))
     worth: list[Floats] = [np.zeros(1)]
     rows = max(1, CHUNK_SCORES // (8 * max(1, len(cover))))
@@ -101,12 +109,12 @@ def marginal_gains(problem: Problem, items: Iterable[int]) -> tuple[int, ...]:
     return tuple(np.diff(np.concatenate(worth)).astype(np.int64).tolist())
 
 
-def _folded_gains(problem: Problem, chosen: Indices) -> tuple[int, ...]:
+def _gains_one_by_one(problem: Problem, chosen: Indices) -> tuple[int, ...]:
     cover, gains = Cover(problem), []
     for item in chosen.tolist():
         levels = problem.matrix.levels[item]
         gains.append(int(np.maximum(levels - cover.least, 0) @ problem.weights))
-        cover.add(levels)
+        cover.add(item)
     return tuple(gains)
 
 

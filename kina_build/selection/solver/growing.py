@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.selection.solver.problem import Problem
+from kina_build.support.sparse import SparseLevels
 
 
 class Cover:
     """The levels of each anchor that count as a set grows."""
 
     def __init__(self, problem: Problem, items: Iterable[int] = ()) -> None:
+        self._levels = problem.matrix.levels
         self._tops = problem.tops(items)
         self._columns = np.arange(self._tops.shape[1])
         self.least = self._tops.min(axis=0)
         """What an item must exceed to count, shape (anchors,)."""
 
-    def add(self, levels: NDArray[Any]) -> None:
+    def add(self, item: int) -> None:
         """Add an item: it takes the place of the least level that counts, where it is larger."""
+        if isinstance(self._levels, SparseLevels):
+            columns, levels = self._levels.row(item)
+            own = self._tops[:, columns]
+            own[own.argmin(axis=0), np.arange(len(columns))] = np.maximum(own.min(axis=0), levels)
+            self._tops[:, columns] = own
+            self.least[columns] = own.min(axis=0)
+            return
+        levels = self._levels[item]
         if len(self._tops) == 1:
             self._tops = np.maximum(self._tops, levels)
         else:

@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kina_build.selection.solver.pairs import sum_pairs
+from kina_build.support.sparse import SparseLevels
+
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
@@ -25,7 +28,7 @@ CHUNK_SCORES = 4_000_000
 
 
 def sum_gains(
-    levels: NDArray[Any],
+    levels: NDArray[Any] | SparseLevels,
     weights: Floats,
     thresholds: Floats,
     compiled_from: int = COMPILED_FROM,
@@ -33,12 +36,16 @@ def sum_gains(
     """Return sum_u weights[u] * max(levels[q, u] - thresholds[u], 0) for every row q.
 
     Args:
-        levels: shape (items, anchors), unsigned integers.
+        levels: shape (items, anchors), unsigned integers, or pairs.
         weights: shape (anchors,), whole numbers.
         thresholds: shape (anchors,), whole numbers: the coverage (then these are marginal
             gains) or the lambda of the dual bound (then they are prices).
         compiled_from: scores from which the compiled pass is used.
     """
+    if isinstance(levels, SparseLevels):
+        out = np.empty(len(levels))
+        compiled(sum_pairs)(levels.starts, levels.columns, levels.values, weights, thresholds, out)
+        return out
     if levels.size >= compiled_from:
         out = np.empty(len(levels))
         compiled(_sum_gains)(levels, weights, thresholds, out)

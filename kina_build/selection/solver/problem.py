@@ -14,6 +14,7 @@ from kina_build.selection.solver.kernels import sum_gains
 from kina_build.selection.solver.shards import Shards
 from kina_build.support.levels import take_ids
 from kina_build.support.matrix import SupportMatrix
+from kina_build.support.sparse import SparseLevels, ordered, rows_of
 
 JOINT = "\0"
 """Stands between a domain and a name of its own, and between joined domains."""
@@ -107,6 +108,8 @@ class Problem:
     def tops(self, items: Iterable[int]) -> NDArray[np.float64]:
         """Return the levels of each anchor that count over some items, shape (r, anchors)."""
         chosen = np.fromiter(items, dtype=np.int64)
+        if isinstance(self.matrix.levels, SparseLevels):
+            return self.matrix.levels.tops(chosen, self.folds)
         best = np.zeros((self.folds, len(self.weights)))
         count = min(self.folds, len(chosen))
         if count:
@@ -163,10 +166,19 @@ class Problem:
         Args:
             items: rising item numbers; in the new problem an item is its place in them.
         """
-        ids = take_ids(self.matrix.item_ids, items)
+        matrix, columns, levels = self.matrix, self.columns, rows_of(self.matrix.levels, items)
+        if isinstance(levels, SparseLevels):
+            # anchors that none of them supports add nothing: what is left is a small plain array
+            own = np.flatnonzero(levels.max(axis=0))
+            names = tuple(matrix.anchor_ids[at] for at in own.tolist())
+            columns = tuple(columns[at] for at in own.tolist()) if columns else columns
+            matrix = replace(matrix, anchor_ids=names, weights=matrix.weights[own])
+            levels = ordered(levels, own)[:]
+        ids = take_ids(matrix.item_ids, items)
         return replace(
             self,
-            matrix=replace(self.matrix, item_ids=ids, levels=self.matrix.levels[items], on_disk=False),
+            matrix=replace(matrix, item_ids=ids, levels=levels, on_disk=False),
+            columns=columns,
             shards=None,
             stratum=self.stratum[items],
             conflicts=self.conflicts.narrowed(items),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from kina_build.selection.records import Quota
 from kina_build.support.levels import position_of
+from kina_build.support.sparse import SparseLevels
 
 CHUNK_SCORES = 4_000_000
 """Scores widened to 64 bits at a time."""
@@ -116,6 +117,8 @@ class Domain:
             thresholds: in levels, shape (anchors,).
             items: positions; None: all.
         """
+        if isinstance(self.levels, SparseLevels):
+            return self._sums_of_pairs(thresholds, items)
         rows = max(1, CHUNK_SCORES // max(1, len(self.weights)))
         count = len(self.ids) if items is None else len(items)
         parts = [
@@ -124,6 +127,13 @@ class Domain:
             for at in range(0, count, rows)
         ]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+    def _sums_of_pairs(self, thresholds: Whole, items: Whole | None) -> Whole:
+        """Add up over the pairs: float64 holds these sums, which stay below 2^53."""
+        count = len(self.ids) if items is None else len(items)
+        rows, columns, values = self.levels.pairs(slice(None) if items is None else items)
+        above = np.maximum(values.astype(np.int64) - thresholds[columns], 0) * self.weights[columns]
+        return np.bincount(rows, weights=above, minlength=count).astype(np.int64)
 
     def _rows(self, items: Whole | None, start: int, stop: int) -> NDArray[Any]:
         rows: NDArray[Any] = self.levels[slice(start, stop) if items is None else items[start:stop]]
@@ -147,6 +157,9 @@ class Domain:
 
     def reach(self) -> Whole:
         """Return the best level of each anchor over all items that may be taken."""
+        if isinstance(self.levels, SparseLevels):
+            taken = np.flatnonzero(~mask_of(self, self.barred))
+            return self.levels.take(taken).max(axis=0).astype(np.int64)
         shut, best = mask_of(self, self.barred), np.zeros(len(self.weights), dtype=np.int64)
         rows = max(1, CHUNK_SCORES // max(1, len(self.weights)))
         for at in range(0, len(self.ids), rows):

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.labels import code_items
 from kina_build.selection.records import DomainSelection
 from kina_build.selection.verifier.domain import Domain, Key, Positions, Whole
+from kina_build.support.sparse import SparseLevels, beside, from_pairs
 
 
 def gather_domain(
@@ -85,16 +87,28 @@ def _lay_out(domains: tuple[str, ...], inputs: Inputs) -> tuple[_Table, Whole]:
         columns = tuple((domains[0], anchor) for anchor in matrix.anchor_ids)
         table = _Table(matrix.item_ids, columns, matrix.levels, weights)
         return table, np.zeros(len(matrix.item_ids), dtype=np.int64)
-    levels = matrix.levels[0 : len(matrix.item_ids)]
+    held_sparse = isinstance(matrix.levels, SparseLevels)
+    levels = matrix.levels if held_sparse else matrix.levels[0 : len(matrix.item_ids)]
     blocks = []
     for number, name in enumerate(domains):
-        alone = np.where((owner == number)[:, None], levels, 0)
-        held = np.flatnonzero(alone.any(axis=0))
-        blocks.append((alone[:, held], weights[held]))
+        held, block = _alone(levels, owner == number)
+        blocks.append((block, weights[held]))
         columns += tuple((name, matrix.anchor_ids[at]) for at in held.tolist())
-    side = np.concatenate([block for block, _ in blocks], axis=1)
+    side = beside([block for block, _ in blocks])
     table = _Table(matrix.item_ids, columns, side, np.concatenate([mass for _, mass in blocks]))
     return table, owner
+
+
+def _alone(levels: Any, own: NDArray[np.bool_]) -> tuple[Whole, Any]:
+    """Return the columns that some items support, and the levels there, 0 for all other items."""
+    if isinstance(levels, SparseLevels):
+        rows, columns, values = levels.pairs()
+        mine = own[rows]
+        met, place = np.unique(columns[mine], return_inverse=True)
+        return met.astype(np.int64), from_pairs((len(own), len(met)), rows[mine], place, values[mine])
+    alone = np.where(own[:, None], levels, 0)
+    held = np.flatnonzero(alone.any(axis=0)).astype(np.int64)
+    return held, alone[:, held]
 
 
 def parts_of(inputs: Inputs, rivals: Mapping[str, frozenset[str]]) -> list[tuple[str, ...]]:
