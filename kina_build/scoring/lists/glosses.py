@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
-_AROUND = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’«»„*_`~"
-"""Signs that are no part of a name where they stand around it: blanks, quotes, emphasis."""
+_AROUND = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’«»„*_`~✅✓✔☑"
+"""Signs that are no part of a name where they stand around it: blanks, quotes, emphasis, ticks."""
 
 _BOLD = re.compile(r"\s*(?:\*\*|__)(?P<name>[^*_\n]{1,200})(?:\*\*|__)\s*(?P<gloss>.*)", re.DOTALL)
 _DASHED = re.compile(r"\s+[-–—―−→]+>?\s+|\s*[:：=]\s+|(?<=[^\W\d])：|\s+\.\.\.\s+")
+_COLON = re.compile(r"\s*[:：=]\s*|\s+→\s+")
+"""What parts "France" from "Paris" in "France: Paris"."""
 _BRACKET = re.compile(
     r"^(?P<name>[^()（）\[\]]*[^()（）\[\]\s])\s*[（(\[](?P<gloss>[^()（）\[\]]*)[)）\]]\.?$"
 )
@@ -64,6 +66,8 @@ def _explained(entry: str, whole: str) -> Iterator[tuple[str, str]]:
             yield "without full stop", bare(text.rstrip(".。"))
     if "," in whole:
         yield "before comma", bare(whole.partition(",")[0])
+    if head != whole and (colon := _COLON.search(whole)):
+        yield "after colon", bare(whole[colon.end() :])
 
 
 def resolve(entry: str, known: Known, *, cut: bool = True) -> tuple[str, str]:
@@ -102,13 +106,28 @@ MORE: dict[str, tuple[str, ...]] = {
     "he": ("ו",),
     "hi": ("और", "तथा", "एवं"),
     "sr": ("и", "i"),
+    "bn": ("ও", "এবং"),
+    "ur": ("اور",),
+    "cs": ("a", "i"),
+    "sk": ("a", "i"),
+    "sv": ("och", "samt"),
+    "da": ("og", "samt"),
+    "nb": ("og", "samt"),
+    "fi": ("ja", "sekä"),
+    "hu": ("és", "valamint"),
+    "nl": ("en", "alsook"),
+    "el": ("και", "κι"),
+    "id": ("dan", "serta"),
+    "vi": ("và", "cùng"),
+    "ro": ("și", "şi"),
+    "th": ("และ", "กับ"),
 }
 """Conjunctions of lists by language, beyond CLDR's one."""
 
 UNSPACED = frozenset({"zh", "ja"})
 """Languages that write no blanks around the word."""
 
-PREFIXED = frozenset({"ar", "he"})
+PREFIXED = frozenset({"ar", "he", "th"})
 """Languages that write it before the last name without a blank."""
 
 
