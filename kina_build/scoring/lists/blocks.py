@@ -12,7 +12,7 @@ from kina_build.scoring.lists.glosses import Known, bare, resolve
 from kina_build.scoring.replies.labels import LATIN, NATIVE
 
 _NUMBER_MARK = (
-    r"\(?#?\d{1,4}\s?[.)．）:、。](?!\d)|#\d{1,3}(?=\s)|\d{1,3}\s?[-–—](?=\s)|[①-⑳❶-❿➀-➉⓵-⓾]|\d\ufe0f?\u20e3"
+    r"\(?#?\d{1,7}\s?[.)．）:、。](?!\d)|#\d{1,3}(?=\s)|\d{1,3}\s?[-–—](?=\s)|[①-⑳❶-❿➀-➉⓵-⓾]|\d\ufe0f?\u20e3"
     r"|第?[一二三四五六七八九十]{1,3}[、，．]|[（(][一二三四五六七八九十]{1,3}[）)]"
 )
 _SIGN_MARK = r"[-*–—+](?=\s)|[•‣▪●○◦·・➤►▶→✓✔✅☑■□◆◇⁃∙★☆➢\U0001f536-\U0001f53b\U0001f7e0-\U0001f7eb]\ufe0f?"
@@ -43,7 +43,7 @@ _RULE_ROW = re.compile(r"\s*[|+]?\s*:?[-=]{2,}:?\s*(?:[|+]\s*:?[-=]{2,}:?\s*)*[|
 _BOX = re.compile(r"\[(?P<tick>[ xX✓✔*])\]\s+")
 _FIELD = re.compile(r"[\"'*_]*(?P<key>[^\W\d][\w ]{0,24})[\"'*_]*\s?[:：=]\s?[*_]*\s*(?P<value>\S.*)")
 """Matches "length: 118 km", a field of the member above."""
-_RANK_CELL = re.compile(r"[(#]?\d{1,4}[.)]?|[①-⑳]")
+_RANK_CELL = re.compile(r"[(#]?\d{1,7}[.)]?|[①-⑳]")
 _HEADING = re.compile(r"\s*#{1,6}\s+\S.*|.*[:：]\s*")
 _REMARK = re.compile(
     r"\W*(?:q(?:uestion)?\s?[:：]|total|count|sum|note|notes|source|sources|let me know|please|would you|do you|if you|i"
@@ -114,8 +114,10 @@ def _is_header(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def name_column(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the first column that holds more than ranks."""
-    width = min((len(row) for row in rows), default=0)
+    """Return the first column that holds more than ranks; a last row may break off."""
+    width = min((len(row) for row in (rows[:-1] if len(rows) > 2 else rows)), default=0)
+    if rows and len(rows[-1]) < width:
+        rows = rows[:-1]
     for column in range(width):
         cells = [row[column] for row in rows]
         if not all(_RANK_CELL.fullmatch(cell) for cell in cells) or column == width - 1:
@@ -141,8 +143,9 @@ def _leaves(rows: Sequence[re.Match[str]], known: Known) -> list[str]:
     indents = [len(match["indent"].expandtabs(4)) for match in rows]
     deeper = [n + 1 < len(rows) and indents[n + 1] > indents[n] for n in range(len(rows))]
     texts = [match["rest"] for match in rows]
-    heads = [text for text, indent in zip(texts, indents, strict=True) if indent == min(indents)]
-    below = [text for text, indent in zip(texts, indents, strict=True) if indent > min(indents)]
+    least = min(indents)
+    heads = [text for text, indent in zip(texts, indents, strict=True) if indent == least]
+    below = [text for text, indent in zip(texts, indents, strict=True) if indent > least]
     if below and _describe(heads, below, known):
         return heads
     return [
@@ -163,16 +166,20 @@ def _describe(heads: Sequence[str], below: Sequence[str], known: Known) -> bool:
 
 def _ticked(entries: list[str]) -> list[str]:
     """Return the ticked members of a list of boxes, all of them where none or each is ticked."""
+    if not any(entry.startswith("[") for entry in entries):
+        return entries
     boxes = [_BOX.match(entry) for entry in entries]
-    ticked = [box for box in boxes if box is not None and box["tick"].strip()]
+    ticked = any(box is not None and box["tick"].strip() for box in boxes)
     kept = [
-        (entry, box) for entry, box in zip(entries, boxes, strict=True) if not ticked or box is None or box in ticked
+        (entry, box) for entry, box in zip(entries, boxes, strict=True) if not ticked or box is None or box["tick"].strip()
     ]
     return [entry[box.end() :] if box else entry for entry, box in kept]
 
 
 def _without_keys(entries: list[str]) -> list[str]:
     """Return the values where each member is written under one key: "name: gold"."""
+    if not all(":" in entry or "：" in entry or "=" in entry for entry in entries):
+        return entries
     fields = [_FIELD.fullmatch(entry) for entry in entries]
     keys = {field["key"].casefold() if field else None for field in fields}
     if len(entries) < 2 or len(keys) > 1 or None in keys:

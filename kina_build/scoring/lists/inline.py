@@ -191,7 +191,8 @@ def rejoin(pieces: Sequence[str], known: Known, longest: int = 4) -> list[str]:
     joined: list[str] = []
     place = 0
     while place < len(pieces):
-        for length in range(min(longest, len(pieces) - place), 1, -1):
+        reach = min(longest, len(pieces) - place) if known.may_open(pieces[place]) else 0
+        for length in range(reach, 1, -1):
             name = ",".join(pieces[place : place + length])
             if known(plain := bare(name)) or (plain.endswith(".") and known(plain.rstrip("."))):
                 joined.append(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from itertools import islice
 
 from kina_build.chat.objects import find_objects
 from kina_build.scoring.lists.glosses import drop_links
@@ -38,9 +39,10 @@ _LATEX_STYLE = re.compile(
 )
 _QUOTED = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _BORDERS = str.maketrans("│┃║", "|||") | str.maketrans("─━═┼┬┴├┤┌┐└┘╔╗╚╝╠╣╦╩╬", "---" + "+" * 18)
+_KEYED = re.compile(r"^[^\n:：]{2,60}[:：]", re.MULTILINE)
 _ANSWERS = re.compile(
-    rf"^[\s#*_>]*(?:final |my |the |die |la |最终|最終)?{any_of(cues.ANSWER_NOUNS)}[*_\s]*[:：][*_ \t]*(?=\S|\n)",
-    re.IGNORECASE | re.MULTILINE,
+    rf"[\s#*_>]*(?:final |my |the |die |la |最终|最終)?{any_of(cues.ANSWER_NOUNS)}[*_\s]*[:：][*_ \t]*(?=\S|\n)",
+    re.IGNORECASE,
 )
 
 
@@ -78,7 +80,8 @@ def unbracket(text: str) -> str:
 
 def after_announcement(text: str) -> str:
     """Return what stands behind the one line that announces the answer: "Final answer: gold"."""
-    found = list(_ANSWERS.finditer(text))
+    keyed = (_ANSWERS.match(text, line.start()) for line in _KEYED.finditer(text))
+    found = list(islice(filter(None, keyed), 2))
     behind = text[found[0].end() :].strip() if len(found) == 1 else ""
     return behind or text
 

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Literal
 
 from kina_build.scoring.lists.blocks import Block, find_blocks, name_column
-from kina_build.scoring.lists.glosses import LONGEST_ENTRY, Known, bare, conjunction, resolve
+from kina_build.scoring.lists.glosses import Known, bare, conjunction, resolve
 from kina_build.scoring.lists.inline import is_one, split_inline
 from kina_build.scoring.lists.literals import read_literal
 from kina_build.scoring.lists.markup import (
@@ -24,7 +24,6 @@ from kina_build.scoring.lists.markup import (
     unbracket,
     unwrap_answer,
 )
-from kina_build.scoring.lists.normalise import TURKIC, has_article, skeleton, tier_one, tier_three, tier_two
 from kina_build.scoring.replies import denials
 from kina_build.scoring.replies.clean import drop_reasoning
 from kina_build.scoring.replies.patterns import Cues
@@ -36,7 +35,7 @@ ListStatus = Literal["ok", "refused", "empty", "unparsed"]
 WORDS_OF_A_SENTENCE = 4
 """Words from which a text may be a sentence."""
 
-LONGEST_REPLY = 400_000
+LONGEST_REPLY = 20_000_000
 """Characters of a reply that are read: no list of names is longer."""
 
 _FENCE = re.compile(r"```([\w-]*)[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
@@ -49,8 +48,6 @@ _NONE = re.compile(
     r"|\W*no (?:such )?[\w ]{1,60}\b(?:exists?|qualif(?:y|ies)|meets? \w[\w ]{0,30}|satisf(?:y|ies) \w[\w ]{0,30})\W*",
     re.IGNORECASE,
 )
-_FIGURES = re.compile(r"\d{4}|\d[.,]\d")
-"""What a date or a decimal holds: their forms change more than signs."""
 _I_DECLINE = re.compile(r"\W*i(?:'m| am)? (?:do not|don['’]t|cannot|can['’]t|am not|not|unable)\b", re.IGNORECASE)
 _REFUSED = Cues((*denials.REFUSALS, "not able", "unfortunately", "désolé", "申し訳", "no puedo", "could you"))
 
@@ -83,7 +80,7 @@ def read_list(response: str, language: str | None = None, known: Collection[str]
             themselves, and tell a name from its gloss.
     """
     text = drop_reasoning(response)[0][:LONGEST_REPLY].replace("\r\n", "\n").replace("\r", "\n").strip()
-    is_known = _tell_known(known, language or "")
+    is_known = Known(known, language or "")
     text = drop_citations(unwrap_answer(text))
     literal = _literal(text)
     if literal is not None:
@@ -194,34 +191,3 @@ def _is_listing(entry: str, inner: list[str], *, lines: bool) -> bool:
         and not re.search(r"\s[-–—]\s|[()（）]", entry)
         and all(len(part.split()) <= 3 for part in inner)
     )
-
-
-def _tell_known(known: Collection[str], language: str) -> Known:
-    """Return a test for the names of the question, under the forms they are matched by."""
-    code = language.split("-", maxsplit=1)[0].lower()
-    forms = {form for name in known for form in _forms(name, code)}
-    if not forms:
-        return _nothing
-    skeletons = {skeleton(form) for form in forms if form.isascii()}
-
-    def is_known(name: str) -> bool:
-        if len(name) > LONGEST_ENTRY:
-            return False
-        if name.isascii() and code not in TURKIC and skeleton(name) not in skeletons:
-            # most texts are told from all names by their letters alone
-            varied = has_article(name, code) or _FIGURES.search(name) is not None
-            return varied and not forms.isdisjoint(_forms(name, code))
-        return not forms.isdisjoint(_forms(name, code))
-
-    return cache(is_known)
-
-
-def _nothing(_name: str) -> bool:
-    """Know no name."""
-    return False
-
-
-def _forms(name: str, code: str) -> tuple[str, ...]:
-    one = tier_one(name, code)
-    two = tier_two(one, code)
-    return one, two, tier_three(two, code)
