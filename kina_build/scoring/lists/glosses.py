@@ -28,7 +28,7 @@ _NO_GLOSS = re.compile(r"[^\W_]+(?: [^\W_]+)*")
 
 _FIGURES = re.compile(r"\d{4}|\d[.,]\d")
 """What a date or a decimal holds: their forms change more than signs."""
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATE = re.compile(r"\d{4}[- ]\d{2}[- ]\d{2}")
 
 
 class Known:

@@ -26,6 +26,7 @@ from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, UNSPACED, any_
 FILLERS = (
     *cues.OPTION_NOUNS,
     *cues.ANSWER_NOUNS,
+    *cues.ADVERBS,
     *listed(
         """
         the · la · le · el · die · der · das · de · az · η · το · у · les · os · most · very · likely ·

@@ -39,7 +39,8 @@ _NO_LEAD = re.compile(
     r"|distractors?|"
     r"rejected|eliminat\w+|exclud\w+|incorrect|wrong|which (?:of|one|option|statement)|what|best"
     r" regards|sincerely|选项|逐项|分析)\b"
-    r"|.*\b(?:options|choices|statements|candidates|answers) (?:are|one by one|in turn|given|below)\b",
+    r"|.*\b(?:options|choices|statements|candidates|answers) (?:are|one by one|in turn|given|below)\b"
+    r"|.*\bdistractors?\b",
     re.IGNORECASE,
 )
 _NOT_IT = re.compile(
@@ -47,6 +48,8 @@ _NOT_IT = re.compile(
     r"|choices are|options?|choices?)\s*(?:is|are)?\s*[:：]?$",
     re.IGNORECASE,
 )
+_BEST = re.compile(r"\b(?:best|closest|right|correct|most \w+)\b(?!.*\bnot\b)", re.IGNORECASE)
+"""Matches "the best fit among the given options"."""
 _HEDGE = any_of(
     listed(
         r"""
@@ -137,7 +140,9 @@ def _opens(match: re.Match[str]) -> bool:
 
 def _leads(line: str) -> bool:
     stripped = line.strip()
-    if len(stripped) > LONGEST_LEAD or _LETTERED.fullmatch(stripped) or _NOT_IT.search(stripped):
+    if len(stripped) > LONGEST_LEAD or _LETTERED.fullmatch(stripped):
+        return False
+    if _NOT_IT.search(stripped) and not _BEST.search(stripped):
         return False
     if stripped.endswith((":", "：", "-", "–", "—")):
         return not _NO_LEAD.match(stripped)

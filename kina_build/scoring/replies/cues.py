@@ -70,10 +70,21 @@ SUBJECTS = listed(
     quella · неверн\w{0,3} · неправильн\w{0,3} · ложн\w{0,3} · невірн\w{0,3} · лишн\w{0,3} ·
     błędn\w{0,2} · fałszyw\w{0,2} · yanlış · sai · salah · onjuist · fel · feil · forkert · virheellinen ·
     λανθασμένη · λάθος · hibás · hamis · nesprávn\w · 的 · もの · こと · のは · 것은 · 것 · 올바른 ·
-    خاطئة? · غلط · نادرست · गलत · ভুল · ผิด · שגוי\w{0,2} · לא נכון
+    (?:ال)?خاطئة? · (?:ال)?خطأ · غلط · نادرست · गलत · ভুল · ผิด · שגוי\w{0,2} · לא נכון
     """
 )
 """Subjects of a sentence that names the option looked for, also where what does not hold is asked."""
+
+ADVERBS = listed(
+    """
+    actually · in fact · finally · finalement · en fait · bien · plutôt · aber · jedoch · eigentlich · nämlich ·
+    doch · tatsächlich · finalmente · en realidad · realmente · más bien · invece · in realtà · infatti ·
+    na verdade · afinal · egentligen · faktiskt · faktisk · toch · eigenlijk · jednak · właściwie · однако ·
+    всё-таки · все-таки · на самом деле · aslında · ternyata · sebenarnya · thực ra · 其实 · 其實 · 实际上 · 実は ·
+    사실 · في الواقع · در واقع · वास्तव में
+    """
+)
+"""Adverbs that may stand between "is" and a letter."""
 
 COPULAS = listed(
     r"""
@@ -135,6 +146,8 @@ LEADS_TO = listed(
 
 CONFIRMS_AFTER = listed(
     r"""
+    is what (?:i|we)(?:['’]d| would| will|['’]ll)? (?:pick|choose|select|go (?:for|with)|say|answer) ·
+    is where i(?:['’]d| would)? (?:land|settle) ·
     the (?:\w+ ){0,2}(?:correct|right|best|answer|winner) · matches · fits · holds · works · survives ·
     remains · wins · stands · applies · satisfies · agrees · follows · zu(?=[.!]) · qui convient ·
     must be (?:the )?(?:\w+ )?(?:answer|one|right|correct|choice) · it is · is it · should be selected ·

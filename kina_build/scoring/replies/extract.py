@@ -17,12 +17,17 @@ from kina_build.scoring.replies.clean import drop_reasoning, is_disguised, plain
 from kina_build.scoring.replies.closing import read_last_clause, read_lead_in, read_own_line
 from kina_build.scoring.replies.declarations import Declaration, find_declarations
 from kina_build.scoring.replies.labels import AMBIGUOUS, label_index, labels, letter_numbers
-from kina_build.scoring.replies.optiontext import conclude_option, name_option, unwrap_maths
+from kina_build.scoring.replies.optiontext import (
+    conclude_option,
+    name_contrasted,
+    name_option,
+    unwrap_maths,
+)
 from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, Cues, any_of
 from kina_build.scoring.replies.several import read_several
-from kina_build.scoring.replies.structured import read_ratings
+from kina_build.scoring.replies.structured import read_ratings, ticked_texts
 
-EXTRACTOR_VERSION = "letters-3"
+EXTRACTOR_VERSION = "letters-4"
 """Changes whenever any reply could be read differently."""
 
 LetterStatus = Literal[
@@ -181,7 +186,7 @@ def _rated(reading: Reading) -> Extraction | None:
     """Read a block that rates every option, unless something is declared behind it."""
     rated = read_ratings(reading.text, reading.index)
     if rated is None:
-        return None
+        return _ticked(reading)
     claim, (_, end) = rated
     declared = _declared(reading, find_declarations(reading.text)) or _in_prose(reading, end)
     if declared is not None and declared.rule != "refusal":
@@ -189,6 +194,16 @@ def _rated(reading: Reading) -> Extraction | None:
     if not claim.labels:
         return Extraction(None, "unreadable", "ratings")
     return _result(reading, claim.labels, "ratings", claim.span)
+
+
+def _ticked(reading: Reading) -> Extraction | None:
+    """Read the option whose text stands behind the one ticked box."""
+    places = [name_option(text, reading.options, whole=True) for text in ticked_texts(reading.text)] if reading.options else []
+    if not places or None in places:
+        return None
+    if len(places) > 1:
+        return Extraction(None, "multiple", "ratings")
+    return Extraction(labels(len(reading.index))[places[0] or 0], "ok", "ratings", (0, len(reading.text)))
 
 
 def _declared(reading: Reading, declarations: Sequence[Declaration]) -> Extraction | None:
@@ -243,10 +258,18 @@ def _in_words(reading: Reading, declaration: Declaration) -> Extraction | None:
     place = name_option(declaration.window, reading.options) if reading.options else None
     if place is not None:
         span = (declaration.offset, declaration.offset + len(declaration.window))
-        return Extraction(labels(len(reading.index))[place], "ok", "option text", span)
+        return _stated(reading, place, declaration.window, span)
     if not declaration.strict and _REFUSED_ANSWER.match(declaration.window):
         return Extraction(None, "refused", "refusal")
     return None
+
+
+def _stated(reading: Reading, place: int, said: str, span: tuple[int, int]) -> Extraction:
+    """Take an option by its text, unless the text is a mere letter that labels another option."""
+    label, sign = labels(len(reading.index))[place], said.strip(" .()*\"'\n").upper()
+    if sign in reading.index and sign != label:
+        return Extraction(None, "ambiguous", "option text", span)
+    return Extraction(label, "ok", "option text", span)
 
 
 def _corrected(reading: Reading, claim: Claim) -> Extraction | None:
@@ -274,8 +297,9 @@ def _last_clause(reading: Reading) -> Extraction | None:
 def _leading(reading: Reading, *, cut_off: bool) -> Extraction | None:
     if reading.options:
         place = name_option(reading.text, reading.options, whole=True)
+        place = name_contrasted(reading.text, reading.options) if place is None else place
         if place is not None:
-            return Extraction(labels(len(reading.index))[place], "ok", "option text", (0, len(reading.text)))
+            return _stated(reading, place, reading.text, (0, len(reading.text)))
     claim = prose.read_leading(reading.text)
     if claim is not None and cut_off and "\n" not in reading.text[claim.span[1] :].strip():
         return None  # the line that the letter opens was not finished

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kina_build.scoring.replies import cues, denials
-from kina_build.scoring.replies.labels import native_letters, to_label
+from kina_build.scoring.replies.labels import NUMBERED, native_letters, to_label
 from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, UNSPACED, Cues, any_of, listed
 
 Stance = Literal["picked", "implied", "rejected", "supposed", "named"]
@@ -35,7 +35,7 @@ CAPITALS = "A-ZАВСЕНІЈКМОРЅТХΑΒΕΗΙΚΜΝΟΡΤΧΓΔБГД"
 _SIGN = f"[a-z{CAPITALS}УΥΖ{NATIVE}]"
 _MENTION = re.compile(
     rf"(?<![\w)])[{OPENERS}]{{1,3}}\s?(?P<bracketed>{_SIGN})\s?[{CLOSERS}]{{1,3}}(?![^\W{UNSPACED}])"
-    rf"|(?<!\w)(?P<native>[{NATIVE}])(?!\w)"
+    rf"|(?P<native>(?<!\w)[{NATIVE}](?!\w)|(?<![^\W{UNSPACED}])[{NUMBERED}](?![^\W{UNSPACED}]))"
     rf"|(?<![^\W{UNSPACED}])(?<![\-'’^/\\.%°$+=])(?P<bare>[{CAPITALS}])(?![^\W{UNSPACED}])"
     r"(?!['’^%°]\w?|-\w|[+*/=]\s?\w|\s?[=<>≈≤≥∈]\s?\S|\.\w)"
 )
@@ -71,7 +71,7 @@ _FILLERS = listed(
     most likely · probably · likely · clearly
     """
 )
-_FILLER = rf"(?:{any_of((*cues.OPTION_NOUNS, *_FILLERS))}\s*)"
+_FILLER = rf"(?:{any_of((*cues.OPTION_NOUNS, *cues.ADVERBS, *_FILLERS))}\s*)"
 _UP_TO_HERE = rf"{_GLUE}{_FILLER}{{0,3}}{_GLUE}$"
 
 _TO_BE = r"(?<!\w)(?:is|are|was|were|seems?|looks?|appears?|(?:would |must |can )?be)"
