@@ -72,7 +72,7 @@ _DROPPED = re.compile(
 )
 _WRITTEN_NEWLINE = re.compile(r"\\n(?![a-z])")
 """Matches the two characters of a newline that was escaped, not "\\nu"."""
-_TURKISH_IS = re.compile(r"(?<=\b[A-Z])['’][dt][iıuü]r\b")
+_TURKISH_IS = re.compile(r"(?<=\b[A-Z])['’-][dt][iıuü]r\b")
 _ELIDED = re.compile(r"\b[ld]['’](?=(?:option|opzione|alternativ|affirm|énoncé|altern)\w*)", re.IGNORECASE)
 _THAT_IS = re.compile(r"\bi\.\s?e\.,?", re.IGNORECASE)
 _ALEF = re.compile(r"(?<!\w)الف(?!\w)")
@@ -161,7 +161,7 @@ def _unescape(text: str) -> str:
 
 def _write_out(text: str) -> str:
     """Drop what is glued to a letter or an option's noun by an apostrophe, and write "i.e." in full."""
-    if "'" in text or "’" in text:
+    if "'" in text or "’" in text or "-" in text:
         text = _ELIDED.sub("", _TURKISH_IS.sub("", text))
     return _THAT_IS.sub("namely", text) if "i." in text.lower() else text
 

@@ -75,7 +75,7 @@ _HEDGED_AFTER = (
 _NOUN = rf"(?:(?i:{any_of(cues.OPTION_NOUNS)}|choice|the answer)\s*)"
 _LAST_SIGN = rf"[{OPENERS}]*(?P<sign>[A-Z{NATIVE}БГД])[{CLOSERS}]*(?i:{_HEDGED_AFTER})[\s.!?。…{CLOSERS}]*$"
 _LAST_CLAUSE = re.compile(
-    rf"(?:(?:^|[.;:!?…→⟹⇒⟶\n]|=>|[-–—](?=\s))\s*(?:(?i:{_HEDGE})[\s,:…]*){{0,3}}{_NOUN}?"
+    rf"(?:(?:^|[.;:!?…→⟹⇒⟶∴\n]|=>|[-–—](?=\s))\s*(?:(?i:{_HEDGE})[\s,:…]*){{0,3}}{_NOUN}?"
     rf"|[,(]\s*(?:(?:(?i:{_HEDGE})[\s,:]+){{1,3}}{_NOUN}?|{_NOUN})|\s(?=[(]))" + _LAST_SIGN
 )
 _LONE = re.compile(r"(?<![Nn]ot )(?<!\w)[A-Z]\W{0,3}$")
@@ -86,10 +86,14 @@ CLAUSE_REACH = 90
 def read_last_clause(text: str) -> Claim | None:
     """Take a letter that is the last clause of a reply: "... → D", "Probably B.", "..., i.e. option C"."""
     stripped = text.rstrip()
+    if stripped.endswith(("?", "？")):
+        return None
     offset = max(0, len(stripped) - CLAUSE_REACH)
     tail = stripped[offset:]
     for match in _LAST_CLAUSE.finditer(tail):
         opening = tail[match.start() : match.start("sign")]
+        if opening[:1] in ":：" and _NOT_IT.search(tail[: match.start() + 1]):
+            return None  # "Wrong: B"
         plainly = not re.search(r"[^\W_]|[→⟹⇒⟶?]", opening)
         if plainly and _LONE.search(tail[: match.start()].rstrip(" ,;")):
             return None

@@ -79,7 +79,7 @@ _KEY = re.compile(
 )
 _TURNED = re.compile(rf",|{any_of(denials.TURNS)}", re.IGNORECASE)
 _LINK = re.compile(
-    rf"\s*[\"'”’{CLOSERS}]{{0,3}}\s*(?:[-=]+>|[:：=→])|\s[-–—]+(?=\s)"
+    rf"\s*[\"'”’{CLOSERS}]{{0,3}}\s*(?:[-=]+>|[:：=→➜➔⟶՝])|\s[-–—]+(?=\s)"
     rf"|\s*{any_of((*cues.COPULAS, *cues.NOT_COPULAS))}\s*[:：]?",
     re.IGNORECASE,
 )

@@ -20,6 +20,7 @@ from kina_build.scoring.replies.labels import AMBIGUOUS, label_index, labels, le
 from kina_build.scoring.replies.optiontext import (
     conclude_option,
     name_contrasted,
+    name_opening,
     name_option,
     unwrap_maths,
 )
@@ -298,6 +299,8 @@ def _leading(reading: Reading, *, cut_off: bool) -> Extraction | None:
     if reading.options:
         place = name_option(reading.text, reading.options, whole=True)
         place = name_contrasted(reading.text, reading.options) if place is None else place
+        if place is None and not prose.takes_back_later(reading.text):
+            place = name_opening(reading.text, reading.options)
         if place is not None:
             return _stated(reading, place, reading.text, (0, len(reading.text)))
     claim = prose.read_leading(reading.text)

@@ -122,7 +122,8 @@ _NUMBER_BEHIND = re.compile(
     re.IGNORECASE,
 )
 """Matches " no. 2" behind "option", not " 2 years"."""
-_KOREAN = re.compile(r"(?<![\d.,])(?P<number>\d{1,2})(?=번)")
+_COUNTER = re.compile(r"(?<![\d.,])(?P<number>\d{1,2})(?=번|番(?!目))")
+"""Matches the number in "3번" and "3番"."""
 _DIGIT = re.compile(r"\d")
 _ORDINAL = re.compile(
     rf"\bthe (?P<ordinal>{'|'.join(ORDINALS)}|last) (?P<noun>{any_of(cues.OPTION_NOUNS[:4])})", re.IGNORECASE
@@ -135,7 +136,7 @@ def letter_numbers(text: str, n_options: int) -> str:
         return text  # such items have numbers among their labels
     if "the " in text.lower():
         text = _ORDINAL.sub(lambda match: _ordinal(match, n_options), text)
-    return _KOREAN.sub(_counted, _count_nouns(text)) if _DIGIT.search(text) else text
+    return _COUNTER.sub(_counted, _count_nouns(text)) if _DIGIT.search(text) else text
 
 
 def _count_nouns(text: str) -> str:

@@ -35,7 +35,7 @@ CAPITALS = "A-ZАВСЕНІЈКМОРЅТХΑΒΕΗΙΚΜΝΟΡΤΧΓΔБГД"
 _SIGN = f"[a-z{CAPITALS}УΥΖ{NATIVE}]"
 _MENTION = re.compile(
     rf"(?<![\w)])[{OPENERS}]{{1,3}}\s?(?P<bracketed>{_SIGN})\s?[{CLOSERS}]{{1,3}}(?![^\W{UNSPACED}])"
-    rf"|(?P<native>(?<!\w)[{NATIVE}](?!\w)|(?<![^\W{UNSPACED}])[{NUMBERED}](?![^\W{UNSPACED}]))"
+    rf"|(?P<native>(?<!\w)[{NATIVE}](?![\w{MARKS}])|(?<![^\W{UNSPACED}])[{NUMBERED}](?![^\W{UNSPACED}]))"
     rf"|(?<![^\W{UNSPACED}])(?<![\-'’^/\\.%°$+=])(?P<bare>[{CAPITALS}])(?![^\W{UNSPACED}])"
     r"(?!['’^%°]\w?|-\w|[+*/=]\s?\w|\s?[=<>≈≤≥∈]\s?\S|\.\w)"
 )
@@ -187,7 +187,9 @@ def _signs(text: str, start: int) -> Iterator[re.Match[str]]:
         if match["bare"]:
             genuine = not is_a_word(text, match["bare"], match.start(), match.end())
         elif match["native"]:
-            genuine = _OPTION.occurs(text[max(0, match.start() - 20) : match.start()])
+            genuine = _OPTION.occurs(text[max(0, match.start() - 20) : match.start()]) or _names(
+                _clause(text, match.start(), start), text[match.end() : match.end() + AFTER]
+            )
         else:
             genuine = not match["bracketed"].islower() or match[0][0] in "([{"
         if genuine:

@@ -49,7 +49,18 @@ _SCIENTIFIC = re.compile(r"(?<![\w.])(\d{1,9}(?:\.\d{1,9})?)(?:e\+?|\s?[×·*x]\
 _PERCENT = re.compile(r"(?<=\d)\s?(?:per ?cent|percentage points|%)")
 _CONTRAST = re.compile(r",?\s(?:not|rather than|instead of|nicht|et non|pas|y no|e não|e non|а не)\s", re.IGNORECASE)
 """Matches what parts "gold" from "lead" in "gold, not lead"."""
+_BUT = re.compile(
+    r"(?:it is |it's )?(?:not|nicht|no|non|pas|не)\s(?P<other>[^\n]{1,200}?),?\s(?:but(?: rather)?|sondern|sino|ma|mais|а)\s(?P<one>.+)",
+    re.IGNORECASE,
+)
+_OPENS = re.compile(r"(?P<said>[^\n]{1,200}?)(?:[.!。！]\s|\n|,\s(?:because|since|as|for|weil|da|car|porque|perché|omdat)\s)")
+_ASIDE = re.compile(
+    r",\s(?:of course|obviously|clearly|definitely|probably|naturally|i (?:think|believe|guess|suppose))$", re.IGNORECASE
+)
+_FIGURE = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
 _ROUGHLY = "≈~ "
+MOST_SENTENCES = 40
+"""Sentences behind the first that are searched for another option."""
 LONGEST_QUANTITY = 60
 """Characters of a text that is one number and its unit."""
 _SENTENCE = re.compile(r"(?<=[.!?;。！？])\s+|\n+")
@@ -87,9 +98,23 @@ def name_option(text: str, options: Sequence[str], *, whole: bool = False) -> in
 
 
 def name_contrasted(text: str, options: Sequence[str]) -> int | None:
-    """Return the place of the option that a whole reply prefers to another: "gold, not lead"."""
+    """Return the place of the option that a whole reply prefers: "gold, not lead", "not lead but gold"."""
+    but = _BUT.fullmatch(text.strip())
+    if but is not None:
+        return name_option(but["one"], options, whole=True)
     parts = _CONTRAST.split(text.strip(), maxsplit=1)
     return name_option(parts[0], options, whole=True) if len(parts) == 2 else None
+
+
+def name_opening(text: str, options: Sequence[str]) -> int | None:
+    """Return the place of the option that is all a reply's first sentence says, and no other one says."""
+    opening = _OPENS.match(text.lstrip())
+    place = name_option(opening["said"], options, whole=True) if opening else None
+    if opening is None or place is None:
+        return None
+    others = _SENTENCE.split(text.lstrip()[opening.end() :])[:MOST_SENTENCES]
+    named = {name_option(part, options, whole=True) for part in others}
+    return place if named <= {None, place} else None
 
 
 def _same_quantity(text: str, options: Sequence[str]) -> int | None:
@@ -101,6 +126,8 @@ def _same_quantity(text: str, options: Sequence[str]) -> int | None:
 
 def _quantity(text: str) -> tuple[str, Fraction] | None:
     bare = _BEFORE.sub("", fold_option(plain(text)).lstrip(_ROUGHLY)).strip(_EDGE)
+    if _FIGURE.fullmatch(bare):
+        return "", Fraction(bare)
     found = read_quantity(bare) if len(bare) <= LONGEST_QUANTITY and bare[:1] in "0123456789-−." else None
     return None if found is None else (found.kind, found.size)
 
@@ -121,6 +148,7 @@ def conclude_option(text: str, options: Sequence[str]) -> int | None:
         return None
     clauses = re.split(r";\s+|:\s+", sentences[-1])
     said = fold_numbers(fold_option(clauses[-1]).casefold()).rstrip(" .!?。！？\"'“”*`$\ue001").lstrip(_EDGE)
+    said = _ASIDE.sub("", said)
     if _DENIED.search(clauses[-1]) or (" or " in f" {said} " and len(said) < 80):
         return None
     texts = _option_texts(tuple(options))
