@@ -33,14 +33,16 @@ SEVERAL = re.compile(
     r"|answers?|options?)\b"
     r"|\b(?:select|choose|pick|mark|tick) (?:any |the )?(?:two|three|four|2|3)\b(?! of the numbers)"
     r"(?=\s*(?:[.)!]|answers?|options?|responses?|correct|that|of the following|from))"
-    r"|\bwhich (?:two|three|2|3) of (?:the following|these)\b|\bselect one or more\b|\bmore than one (?:answer|option) may be (?:correct|right)\b"
+    r"|\bwhich (?:two|three|2|3) of (?:the following|these)\b|\bselect one or more\b|\bmore than one"
+    r" (?:answer|option) may be (?:correct|right)\b"
     r"|[(（]多选(?:题)?[)）]|选出所有|多項選択|すべて選(?:べ|び)|모두 고르"
     r"|\b(?:seleccione|elija|marque) (?:todas|dos)\b|\bwählen sie (?:alle|zwei)\b|\b(?:cochez"
     r"|choisissez) (?:toutes|deux)\b"
     r"|\b(?:selecione|assinale|marque) (?:todas|duas)\b|выберите (?:все|два|несколько)"
 )
 SEVERAL_WORDS = (
-    "which t", "which 2", "which 3", "select", "choose", "check all", "mark", "tick", "pick", "identify all", "more than one", "多选",
+    "which t", "which 2", "which 3",
+    "select", "choose", "check all", "mark", "tick", "pick", "identify all", "more than one", "多选",
     "选出", "多項",
     "すべて", "모두", "seleccione", "elija", "marque", "wählen", "cochez", "choisissez", "selecione",
     "assinale", "выберите",

@@ -35,7 +35,8 @@ MOJIBAKE = re.compile(
     rf"|Â[\u00a0¡-¨ª-º¼-¿](?!\w)|(?:[РС]{CYRILLIC_TAIL}){{3}}|(?:[ÐÑ]{TAIL}){{3}}|[ÎÏ][±-¹¼-¿€‚ƒ„…†‡ˆ‰](?![^\WÎÏ])|Å[\u0080-\u0082‘¡¼¾]"
     rf"|(?:[ã-é]{TAIL}{TAIL}){{2}}|ðŸ{TAIL}{TAIL}|‚Ä[ôòúùîì¶]|[A-Za-z]√[©®†±ß£¢º][a-z]"
 )
-"""UTF-8 that was read as Windows-1252 or Mac Roman: "Ã©" for é, "â€™" for ’, "‚Äô" for ’; or Windows-1251: "Рџ" for П."""
+"""UTF-8 that was read as Windows-1252 or Mac Roman: "Ã©" for é, "â€™" for ’, "‚Äô" for ’;
+or as Windows-1251: "Рџ" for П."""
 SIGN_OF_MOJIBAKE = re.compile("[ÃÂâÐÑÎÏÅã-éð‚√]|[РС][^А-Яа-я\\s]")
 
 SHEET_DATE = re.compile(

@@ -29,7 +29,8 @@ def _pointers(words: str, media: str, passage: str | None = None) -> Pointers:
 
 LANGUAGES = {
     "en": _pointers(
-        "shaded marked labelled labeled arrow circled highlighted diagram graph map figure picture table recording"
+        "shaded marked labelled labeled arrow circled highlighted diagram graph map figure picture table"
+        " recording"
         " circuit apparatus",
         r"\b(?:shaded|marked|labell?ed|circled|highlighted|numbered|indicated|coloured"
         r"|colored)\b[^.?!]{0,40}?"
@@ -39,7 +40,8 @@ LANGUAGES = {
         r"(?:map|diagram|figure|graph|picture|chart|image|photograph)\b"
         r"|\bthe arrows? (?:labell?ed|marked) (?-i:[A-Z]\b)|\baccording to (?:the|this) (?:map|diagram"
         r"|figure|chart|graph|table(?! of))\b|\blisten to the (?:recording|audio|conversation|dialogue)\b"
-        r"|\bin the (?:circuit|apparatus|figure|diagram|graph|picture) (?:shown|pictured|depicted)\b(?! (?:that|to|by)\b)"
+        r"|\bin the (?:circuit|apparatus|figure|diagram|graph|picture) (?:shown|pictured|depicted)\b(?!"
+        r" (?:that|to|by)\b)"
         r"|\b(?:on|in) (?:the|this) (?:map|diagram|figure|picture|chart|image) (?:above|below|shown"
         r"|provided)\b",
     ),

@@ -101,7 +101,8 @@ KEY_COLUMNS = (
     "correct_option_letter", "key_letter", "right_option", "correct_key", "correct_ans", "ans", "output",
     "lösung", "richtige antwort", "respuesta", "respuesta correcta", "réponse", "bonne réponse", "risposta",
     "risposta corretta", "resposta", "resposta correta", "gabarito", "ответ", "правильный ответ", "відповідь",
-    "odpowiedź", "poprawna odpowiedź", "juiste antwoord", "doğru cevap", "cevap", "答案", "正确答案", "正解", "정답",
+    "odpowiedź", "poprawna odpowiedź", "juiste antwoord", "doğru cevap", "cevap",
+    "答案", "正确答案", "正解", "정답",
     "الإجابة", "الإجابة الصحيحة", "उत्तर", "सही उत्तर", "đáp án",
 )  # fmt: skip
 """Names of columns that hold a key; a file may have several, and then they must agree."""
@@ -122,7 +123,8 @@ MAPPABLE = (*ALIASES, "correct_answer")
 
 LETTER_COLUMN = re.compile(
     r"(?:options?|opt|op|o|choices?|answer|ans|sol|ending|alternative|alternativa|alt|antwort|opción|opcion|respuesta|réponse"
-    r"|reponse|risposta|opzione|opção|resposta|вариант(?: ответа)?|ответ|варіант|odpowiedź|optie|antwoord|şık|seçenek|选项|選択肢|보기"
+    r"|reponse|risposta|opzione|opção|resposta|вариант(?: ответа)?|ответ|варіант|odpowiedź|optie|antwoord"
+    r"|şık|seçenek|选项|選択肢|보기"
     r"|pilihan|phương án)?[ _.-]*\(?([a-zабвгдежз]|\d{1,2})\)?",
     re.IGNORECASE,
 )
@@ -246,7 +248,12 @@ def _find_option_columns(columns: Sequence[str]) -> tuple[str, ...]:
         if (match := LETTER_COLUMN.fullmatch(TAIL.sub("", column).strip()))
     }
     best: tuple[str, ...] = ()
-    for series in (tuple(LETTERS), tuple("АБВГДЕЖЗ"), tuple(map(str, range(1, 27))), tuple(map(str, range(26)))):
+    for series in (
+        tuple(LETTERS),
+        tuple("АБВГДЕЖЗ"),
+        tuple(map(str, range(1, 27))),
+        tuple(map(str, range(26))),
+    ):
         run = tuple(by_mark[mark] for mark in series[: _run_length(series, by_mark)])
         best = max(best, run, key=len)
     return best if len(best) >= 2 else ()

@@ -10,7 +10,16 @@ from typing import Any
 
 from kina_build.errors import InputError
 from kina_build.items.importing.columns import Columns
-from kina_build.items.importing.keys import Form, KeyCell, KeyForm, decide_form, is_blank, is_undecided, read_cell, read_key
+from kina_build.items.importing.keys import (
+    Form,
+    KeyCell,
+    KeyForm,
+    decide_form,
+    is_blank,
+    is_undecided,
+    read_cell,
+    read_key,
+)
 from kina_build.items.importing.optioncells import OptionTexts
 from kina_build.items.importing.rawfile import RawRow, RowRefused, look_up
 from kina_build.items.text import fold_stem
@@ -56,7 +65,8 @@ def form_of(
     form = decide_form(given, column) if given else KeyForm("label")
     if is_undecided(given, form):
         raise InputError(
-            f"{name}: column {column!r} names options both by their place and by their texts, and the two differ",
+            f"{name}: column {column!r} names options both by their place and by their texts, and the two"
+            f" differ",
             hint="say it with --key-form letter, index0, index1 or text",
         )
     if form.form != "index" or form.base is not None:

@@ -103,7 +103,9 @@ def _find_key(cells: Mapping[str, Sequence[Any]], options: Sequence[str], questi
     fitting = [
         name
         for name, values in cells.items()
-        if name != question and name not in options and all(_names(values[n], texts[n], options) for n in rows)
+        if name != question
+        and name not in options
+        and all(_names(values[n], texts[n], options) for n in rows)
     ]
     varied = [name for name in fitting if len(set(map(str, cells[name]))) > 1] or fitting
     return varied[0] if len(varied) == 1 else None

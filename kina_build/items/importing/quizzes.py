@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 AIKEN_ANSWER = re.compile(
-    r"(?m)^[ \t]*(?:ANSWER|(?i:(?:correct )?answer|ans|key|antwort|lösung|réponse|respuesta|risposta|resposta|ответ|答案|正解|정답))"
+    r"(?m)^[ \t]*(?:ANSWER|(?i:(?:correct )?answer|ans|key|antwort|lösung|réponse|respuesta|risposta"
+    r"|resposta|ответ|答案|正解|정답))"
     r"[ \t]*[:：.][ \t]*\(?([A-Za-z](?:[ \t]*,[ \t]*[A-Za-z])*)\)?[.)]?[ \t]*$"
 )
 AIKEN_OPTION = re.compile(r"(?P<star>\*?)[ \t]*\(?([A-Za-z])[.)][ \t]*(\S.*)")
@@ -57,7 +58,9 @@ def read_quiz(decoded: Decoded, name: str, suffix: str, *, several: bool = False
     text = decoded.text
     if text.lstrip().startswith("<"):
         return _collect(name, "moodle", decoded, _moodle(text, name, several=several))
-    if (AIKEN_ANSWER.search(text) or STARRED.search(text)) and re.search(r"(?m)^[ \t]*\*?\(?[Aa][.)][ \t]*\S", text):
+    if (AIKEN_ANSWER.search(text) or STARRED.search(text)) and re.search(
+        r"(?m)^[ \t]*\*?\(?[Aa][.)][ \t]*\S", text
+    ):
         return _collect(name, "aiken", decoded, _aiken(text))
     if suffix == ".gift" or (suffix == ".txt" and GIFT_LOOKS.search(text)):
         return _collect(name, "gift", decoded, _gift(text, several=several))

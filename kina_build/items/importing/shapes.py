@@ -80,7 +80,9 @@ def _lift_messages(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if not isinstance(messages, list) or not all(isinstance(one, Mapping) for one in messages):
         return None
     said = [(one.get("role"), one.get("content")) for one in messages if one.get("role") != "system"]
-    if [role for role, _ in said] != ["user", "assistant"] or not all(isinstance(text, str) for _, text in said):
+    if [role for role, _ in said] != ["user", "assistant"] or not all(
+        isinstance(text, str) for _, text in said
+    ):
         return None
     rest = {name: value for name, value in values.items() if name != "messages"}
     return {**rest, "question": said[0][1], "answer": said[1][1]}

@@ -46,7 +46,8 @@ _FIELD = re.compile(r"[\"'*_]*(?P<key>[^\W\d][\w ]{0,24})[\"'*_]*\s?[:：=]\s?[*
 _RANK_CELL = re.compile(r"[(#]?\d{1,7}[.)]?|[①-⑳]")
 _HEADING = re.compile(r"\s*#{1,6}\s+\S.*|.*[:：]\s*")
 _REMARK = re.compile(
-    r"\W*(?:q(?:uestion)?\s?[:：]|total|count|sum|note|notes|source|sources|let me know|please|would you|do you|if you|i"
+    r"\W*(?:q(?:uestion)?\s?[:：]|total|count|sum|note|notes|source|sources|let me know|please|would you"
+    r"|do you|if you|i"
     r" hope|hope|these are|this is|"
     r"there are|that makes|feel free|here (?:is|are)|below|sure|certainly|of course|in total|all"
     r" (?:of )?(?:these|them)|"
@@ -89,7 +90,11 @@ def _table(lines: Sequence[str]) -> list[str] | None:
     ruled = [
         place for place, row in enumerate(rows) if ("|" in row or "+" in row) and _RULE_ROW.fullmatch(row)
     ]
-    if not ruled and len(rows) == len(lines) > 1 and all(row.strip()[0] == row.strip()[-1] == "|" for row in rows):
+    if (
+        not ruled
+        and len(rows) == len(lines) > 1
+        and all(row.strip()[0] == row.strip()[-1] == "|" for row in rows)
+    ):
         return _cells(rows)
     if ruled and ruled[0] == 0 and len(ruled) > 2:
         del ruled[0]  # the frame's upper edge; the header's lower edge comes next
@@ -139,7 +144,7 @@ def _marked(lines: Sequence[str], known: Known) -> list[str] | None:
 
 
 def _leaves(rows: Sequence[re.Match[str]], known: Known) -> list[str]:
-    """Return the lines nothing hangs under; or, where what hangs there describes them, those it hangs under."""
+    """Return the lines nothing hangs under, or those above it where what hangs there describes them."""
     indents = [len(match["indent"].expandtabs(4)) for match in rows]
     deeper = [n + 1 < len(rows) and indents[n + 1] > indents[n] for n in range(len(rows))]
     texts = [match["rest"] for match in rows]
@@ -157,7 +162,9 @@ def _leaves(rows: Sequence[re.Match[str]], known: Known) -> list[str]:
 
 def _describe(heads: Sequence[str], below: Sequence[str], known: Known) -> bool:
     """Tell whether lines below heads are fields of them: the same keys again, or heads that are the names."""
-    named = [sum(resolve(text.rstrip(":："), known)[0] != "unresolved" for text in part) for part in (heads, below)]
+    named = [
+        sum(resolve(text.rstrip(":："), known)[0] != "unresolved" for text in part) for part in (heads, below)
+    ]
     if any(named):
         return named[0] > named[1]
     fields = [match["key"].casefold() for text in below if (match := _FIELD.fullmatch(text)) is not None]
@@ -171,7 +178,9 @@ def _ticked(entries: list[str]) -> list[str]:
     boxes = [_BOX.match(entry) for entry in entries]
     ticked = any(box is not None and box["tick"].strip() for box in boxes)
     kept = [
-        (entry, box) for entry, box in zip(entries, boxes, strict=True) if not ticked or box is None or box["tick"].strip()
+        (entry, box)
+        for entry, box in zip(entries, boxes, strict=True)
+        if not ticked or box is None or box["tick"].strip()
     ]
     return [entry[box.end() :] if box else entry for entry, box in kept]
 
@@ -234,7 +243,7 @@ def cut_at_marks(text: str) -> list[str] | None:
 
 
 def _counts(marks: Sequence[re.Match[str]]) -> bool:
-    """Tell whether marks count up from the first: not in "3. Mai, 4. Mai" and "1. FC Köln, 1. FC Nürnberg"."""
+    """Tell whether marks count up from the first: not in "3. Mai, 4. Mai" or "1. FC Köln, 1. FC Bonn"."""
     number = re.search(r"\d+", marks[0][0])
     return marks[0][0] != marks[1][0] and (number is None or int(number[0]) <= 1)
 

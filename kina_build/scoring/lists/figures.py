@@ -7,13 +7,18 @@ from functools import cache
 
 _SEPARATED = re.compile(r"\d[.,]\d")
 _MAYBE_DATE = re.compile(r"\d{4}")
-_ORDERED = re.compile(r"(?P<year>\d{4})\s?[-/.年년]\s?(?P<month>\d{1,2})\s?[-/.月월]\s?(?P<day>\d{1,2})\s?[日일]?")
+_ORDERED = re.compile(
+    r"(?P<year>\d{4})\s?[-/.年년]\s?(?P<month>\d{1,2})\s?[-/.月월]\s?(?P<day>\d{1,2})\s?[日일]?"
+)
 """Matches "1990-05-03" and "1990年5月3日"; "03/05/1990" is read differently by country and is left alone."""
 _DAY_FIRST = re.compile(
-    r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.|º|ª)?\s+(?:of |de |d['’])?(?P<month>[^\W\d]{3,12})\.?,?\s+(?:de |del )?(?P<year>\d{4})"
+    r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|\.|º|ª)?\s+(?:of |de "
+    r"|d['’])?(?P<month>[^\W\d]{3,12})\.?,?\s+(?:de |del )?(?P<year>\d{4})"
     r"(?:\s*(?:г\.?|года|року|р\.))?"
 )
-_MONTH_FIRST = re.compile(r"(?P<month>[^\W\d]{3,12})\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?P<year>\d{4})")
+_MONTH_FIRST = re.compile(
+    r"(?P<month>[^\W\d]{3,12})\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?P<year>\d{4})"
+)
 _DECIMAL = re.compile(r"(?<![\d.,])(?P<whole>\d{1,9}),(?P<part>\d{1,2}|\d{4,9})(?![\d.,])")
 """Matches "3,5" and "3,1416", not "3,500", which groups thousands elsewhere."""
 _POINTED = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?![\d.])")
@@ -39,7 +44,7 @@ def fold_date(form: str, language: str) -> str:
 
 
 def fold_decimals(form: str, language: str) -> str:
-    """Write the decimal comma of a language that has one as a point, and drop its points between thousands."""
+    """Write the decimal comma of a language that has one as a point, and drop points between thousands."""
     if not _SEPARATED.search(form) or not _has_decimal_comma(language):
         return form
     without = _POINTED.sub(lambda number: number[0].replace(".", ""), form)

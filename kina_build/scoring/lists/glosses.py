@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 
 from kina_build.scoring.lists.normalise import TURKIC, has_article, skeleton, tier_one, tier_three, tier_two
@@ -100,11 +100,7 @@ def _explained(entry: str, whole: str) -> Iterator[tuple[str, str]]:
     head = _DASHED.split(whole, maxsplit=1)[0]
     if head != whole:
         yield "before gloss", bare(head)
-    for text in dict.fromkeys((whole, head.strip(), whole.partition(",")[0].strip())):
-        bracket = _BRACKET.match(text) if text.rstrip(".\n").endswith((")", "）", "]")) else None
-        if bracket:
-            yield "before bracket", bare(bracket["name"])
-            yield "inside bracket", bare(bracket["gloss"])
+    yield from _bracketed((whole, head.strip(), whole.partition(",")[0].strip()))
     for text in (whole, head):
         if text.endswith((".", "。")):
             yield "without full stop", bare(text.rstrip(".。"))
@@ -112,6 +108,15 @@ def _explained(entry: str, whole: str) -> Iterator[tuple[str, str]]:
         yield "before comma", bare(whole.partition(",")[0])
     if head != whole and (colon := _COLON.search(whole)):
         yield "after colon", bare(whole[colon.end() :])
+
+
+def _bracketed(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield what stands before a closing bracket and inside it."""
+    for text in dict.fromkeys(texts):
+        bracket = _BRACKET.match(text) if text.rstrip(".\n").endswith((")", "）", "]")) else None
+        if bracket:
+            yield "before bracket", bare(bracket["name"])
+            yield "inside bracket", bare(bracket["gloss"])
 
 
 def resolve(entry: str, known: Known, *, cut: bool = True) -> tuple[str, str]:

@@ -31,12 +31,14 @@ _ENDING = re.compile(
 )
 _COUNT = re.compile(r"\s*[(（]\s*(?:\d+|all|in total)\b[^()（）]{0,30}[)）]\s*$", re.IGNORECASE)
 _ET_CETERA = re.compile(
-    r"\W*(?:etc|and so on|(?:and |among )?(?:many )?others|and (?:many )?more|usw|u\.\s?a|entre (?:autres|otros|outros)"
+    r"\W*(?:etc|and so on|(?:and |among )?(?:many )?others|and (?:many )?more|usw|u\.\s?a|entre (?:autres"
+    r"|otros|outros)"
     r"|и т\.\s?д|и др|等等?|など)?\W*",
     re.IGNORECASE,
 )
 _OPENING = re.compile(
-    r"^(?:so|thus|therefore|hence|sure|okay|ok|yes|well|certainly|of course|donc|also|por lo tanto|portanto|quindi"
+    r"^(?:so|thus|therefore|hence|sure|okay|ok|yes|well|certainly|of course|donc|also|por lo tanto"
+    r"|portanto|quindi"
     r"|итак|所以|因此)\s?[,!:，、]\s*",
     re.IGNORECASE,
 )

@@ -1,4 +1,4 @@
-r"""From the mark-up of a reply to plain lines: HTML, LaTeX, Markdown, sets in braces, a last line that answers."""
+r"""From the mark-up of a reply to plain lines: HTML, LaTeX, sets in braces, a line that answers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ _QUOTED = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _BORDERS = str.maketrans("│┃║", "|||") | str.maketrans("─━═┼┬┴├┤┌┐└┘╔╗╚╝╠╣╦╩╬", "---" + "+" * 18)
 _KEYED = re.compile(r"^[^\n:：]{2,60}[:：]", re.MULTILINE)
 _ANSWERS = re.compile(
-    rf"[\s#*_>]*(?:final |my |the |die |la |最终|最終)?{any_of(cues.ANSWER_NOUNS)}[*_\s]*[:：][*_ \t]*(?=\S|\n)",
+    rf"[\s#*_>]*(?:final |my |the |die |la |最终|最終)?{any_of(cues.ANSWER_NOUNS)}[*_\s]*[:：][*_"
+    rf" \t]*(?=\S|\n)",
     re.IGNORECASE,
 )
 

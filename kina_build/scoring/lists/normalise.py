@@ -79,7 +79,7 @@ def tier_one(name: str, language: str = "") -> str:
 
 @lru_cache(maxsize=FORMS_KEPT)
 def tier_two(form: str, language: str = "") -> str:
-    """Drop articles and punctuation of any script, and write dates one way; "+", "#" and decimal points stay."""
+    """Drop articles and punctuation of any script, and write dates one way; "+", "#", decimal points stay."""
     article = _ANY_ARTICLE.get(language)
     text = article.sub("", form) if article else form
     text = _THOUSANDS.sub("", fold_decimals(fold_date(text, language), language))

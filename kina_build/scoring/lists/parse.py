@@ -42,13 +42,18 @@ _FENCE = re.compile(r"```([\w-]*)[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _ONE_WORD = re.compile(r"[\w.'-]*", re.ASCII)
 """What lists nothing: a word without blanks and separators."""
 _NONE = re.compile(
-    r"\W*(?:(?:there (?:is|are)|it is|(?:the )?(?:\w+ )?(?:answer|set|list|intersection|result) is)(?: an?)? )?"
-    r"(?:none|nothing|n/?a|no (?:answer|objects?|members?)|unknown|null|(?:an? )?empty(?: set| list)?|keine?|aucune?"
+    r"\W*(?:(?:there (?:is|are)|it is|(?:the )?(?:\w+ )?(?:answer|set|list|intersection|result) is)(?:"
+    r" an?)? )?"
+    r"(?:none|nothing|n/?a|no (?:answer|objects?|members?)|unknown|null|(?:an? )?empty(?: set| list)?"
+    r"|keine?|aucune?"
     r"|ninguno|nessuno|nenhum|нет|无|沒有|没有|なし|該当なし|없음|ไม่มี|لا يوجد)\W*"
-    r"|\W*no (?:such )?[\w ]{1,60}\b(?:exists?|qualif(?:y|ies)|meets? \w[\w ]{0,30}|satisf(?:y|ies) \w[\w ]{0,30})\W*",
+    r"|\W*no (?:such )?[\w ]{1,60}\b(?:exists?|qualif(?:y|ies)|meets? \w[\w ]{0,30}|satisf(?:y|ies) \w[\w"
+    r" ]{0,30})\W*",
     re.IGNORECASE,
 )
-_I_DECLINE = re.compile(r"\W*i(?:'m| am)? (?:do not|don['’]t|cannot|can['’]t|am not|not|unable)\b", re.IGNORECASE)
+_I_DECLINE = re.compile(
+    r"\W*i(?:'m| am)? (?:do not|don['’]t|cannot|can['’]t|am not|not|unable)\b", re.IGNORECASE
+)
 _REFUSED = Cues((*denials.REFUSALS, "not able", "unfortunately", "désolé", "申し訳", "no puedo", "could you"))
 
 

@@ -66,11 +66,7 @@ def read_samples(rows: Sequence[Row], name: str, results: Mapping[str, Any] | No
             f"{name}: samples name no model", hint="give results_<time>.json beside it, or --model NAME"
         )
     dataset = text(part(results, "configs", task, "metadata", "content_hash"))
-    trials = [
-        _sample(row.values, model, task, metric, dataset)
-        for row in rows
-        if _filter(row) == chosen
-    ]
+    trials = [_sample(row.values, model, task, metric, dataset) for row in rows if _filter(row) == chosen]
     stated = number(part(results, "results", task, f"{metric},{chosen}"))
     by_place = _named(rows[0].values) is None
     return Log(LM_EVAL, model, task, metric, number_epochs(trials), stated, by_place=by_place)

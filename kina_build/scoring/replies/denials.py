@@ -43,7 +43,8 @@ REJECTING_ADJECTIVES = listed(
 
 REJECTS_AFTER_ALONE = listed(
     r"""
-    is the only (?:one|option|choice|answer|statement)(?: that| which)?(?: i| we| you| can| would| could| may)*
+    is the only (?:one|option|choice|answer|statement)(?: that| which)?
+    (?: i| we| you| can| would| could| may)*
     (?:rule|be ruled|eliminat\w+|exclud\w+|reject\w*|discard\w*|cross\w*) ·
     isn'?t · aren'?t · wasn'?t · fails? · failed · contradicts · conflicts · cannot · can'?t · won'?t ·
     does(?:n'?t| not) · do(?:n'?t| not) · would not · wouldn'?t · could not · confus\w+ · wrong ·

@@ -199,7 +199,11 @@ def _rated(reading: Reading) -> Extraction | None:
 
 def _ticked(reading: Reading) -> Extraction | None:
     """Read the option whose text stands behind the one ticked box."""
-    places = [name_option(text, reading.options, whole=True) for text in ticked_texts(reading.text)] if reading.options else []
+    places = (
+        [name_option(text, reading.options, whole=True) for text in ticked_texts(reading.text)]
+        if reading.options
+        else []
+    )
     if not places or None in places:
         return None
     if len(places) > 1:

@@ -15,6 +15,7 @@ from kina_build.items.checking.quantities import read_quantity
 from kina_build.items.text import fold_option
 from kina_build.scoring.replies.clean import plain
 from kina_build.scoring.replies.mentions import REASON
+from kina_build.scoring.replies.patterns import listed
 
 _EDGE = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’.,:;!?()[]{}…。、，：`*$\ue000\ue001"
 """Signs that are no part of an option's text where they stand around it."""
@@ -47,15 +48,21 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _SCIENTIFIC = re.compile(r"(?<![\w.])(\d{1,9}(?:\.\d{1,9})?)(?:e\+?|\s?[×·*x]\s?10\s?\^)(-?\d{1,2})(?!\d)")
 """Matches "1.2e3" and "1.2 × 10^3"."""
 _PERCENT = re.compile(r"(?<=\d)\s?(?:per ?cent|percentage points|%)")
-_CONTRAST = re.compile(r",?\s(?:not|rather than|instead of|nicht|et non|pas|y no|e não|e non|а не)\s", re.IGNORECASE)
+_CONTRAST = re.compile(
+    r",?\s(?:not|rather than|instead of|nicht|et non|pas|y no|e não|e non|а не)\s", re.IGNORECASE
+)
 """Matches what parts "gold" from "lead" in "gold, not lead"."""
 _BUT = re.compile(
-    r"(?:it is |it's )?(?:not|nicht|no|non|pas|не)\s(?P<other>[^\n]{1,200}?),?\s(?:but(?: rather)?|sondern|sino|ma|mais|а)\s(?P<one>.+)",
+    r"(?:it is |it's )?(?:not|nicht|no|non|pas|не)\s(?P<other>[^\n]{1,200}?),?\s(?:but(?: rather)?"
+    r"|sondern|sino|ma|mais|а)\s(?P<one>.+)",
     re.IGNORECASE,
 )
-_OPENS = re.compile(r"(?P<said>[^\n]{1,200}?)(?:[.!。！]\s|\n|,\s(?:because|since|as|for|weil|da|car|porque|perché|omdat)\s)")
+_OPENS = re.compile(
+    r"(?P<said>[^\n]{1,200}?)(?:[.!。！]\s|\n|,\s(?:because|since|as|for|weil|da|car|porque|perché|omdat)\s)"
+)
 _ASIDE = re.compile(
-    r",\s(?:of course|obviously|clearly|definitely|probably|naturally|i (?:think|believe|guess|suppose))$", re.IGNORECASE
+    r",\s(?:of course|obviously|clearly|definitely|probably|naturally|i (?:think|believe|guess|suppose))$",
+    re.IGNORECASE,
 )
 _FIGURE = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
 _ROUGHLY = "≈~ "
@@ -65,11 +72,15 @@ LONGEST_QUANTITY = 60
 """Characters of a text that is one number and its unit."""
 _SENTENCE = re.compile(r"(?<=[.!?;。！？])\s+|\n+")
 _LINKS = frozenset(
-    """
-    is are was were be been being to in by of on at for from as with into
-    than then so equals equal called the a an = : → => becomes gives yields get obtain
-    amounts means named termed thus therefore hence es ist est e è é son
-    """.split()
+    listed(
+        """
+        is · are · was · were · be · been · being · to · in · by · of · on · at · for · from ·
+        as · with · into · than · then · so · equals · equal · called · the · a · an · = · : · → ·
+        => · becomes · gives · yields · get · obtain · amounts · means · named · termed · thus ·
+        therefore · hence · es · ist ·
+        est · e · è · é · son
+        """
+    )
 )
 """Words that may stand right before an option's text at the end of a sentence."""
 
@@ -120,7 +131,9 @@ def name_opening(text: str, options: Sequence[str]) -> int | None:
 def _same_quantity(text: str, options: Sequence[str]) -> int | None:
     """Return the one option that is the quantity a text is, in whatever unit."""
     said = _quantity(text)
-    equal = [] if said is None else [place for place, option in enumerate(options) if _quantity(option) == said]
+    equal = (
+        [] if said is None else [place for place, option in enumerate(options) if _quantity(option) == said]
+    )
     return equal[0] if len(equal) == 1 else None
 
 
@@ -176,7 +189,9 @@ def _ends_on(option: str, said: str) -> bool:
         return False
     words = before.split()
     last = words[-2] if len(words) > 1 and words[-1].endswith("ly") else words[-1]  # "it is clearly gold"
-    return last.strip(",").removeprefix("it's").removeprefix("it’s") in {*_LINKS, ""} or before.endswith(("=", ":", "：", "→", "は", "是", "为"))
+    return last.strip(",").removeprefix("it's").removeprefix("it’s") in {*_LINKS, ""} or before.endswith(
+        ("=", ":", "：", "→", "は", "是", "为")
+    )
 
 
 def _stands_in(option: str, said: str) -> bool:

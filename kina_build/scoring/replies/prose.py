@@ -50,7 +50,8 @@ _SMALL_LEADING = re.compile(r"\(?(?P<sign>[a-z])\)\s(?!.*\b[a-z]\)\s)")
 _ROMAN = re.compile(r"\s*(?:,|and|&|und|et|y)\s+(?:II|III|IV|V)\b")
 _LISTED = re.compile(r"[\s(\[]*A\W{1,4}B\W{1,4}C\b")
 _HEADERS = re.compile(
-    rf"(?:^[ \t{OPENERS}•-]*(?:option\s+)?|[.;]\s(?:option|choice)\s+)[A-Z][{CLOSERS}]*\s*[.:)]", re.MULTILINE | re.IGNORECASE
+    rf"(?:^[ \t{OPENERS}•-]*(?:option\s+)?|[.;]\s(?:option|choice)\s+)[A-Z][{CLOSERS}]*\s*[.:)]",
+    re.MULTILINE | re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(
     rf"[\s{CLOSERS}]*(?:$|[.,;!。，；！\n]|[:：]\s*(?:$|\n)|[-–—]\s*{REASON}\b|\(|{REASON}\b|[\u3040-\u9fff\uac00-\ud7af])"

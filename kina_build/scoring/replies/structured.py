@@ -21,7 +21,8 @@ _BOX = re.compile(
     rf"^[ \t\-•]*+(?:[\[(](?P<mark>[ xX✓✔*]?)[\])]|(?P<sign>[{TICKED}{UNTICKED}]))\s*{_LABEL}", re.MULTILINE
 )
 _TEXT_BOX = re.compile(
-    rf"^[ \t\-•]*+(?:\[(?P<mark>[ xX✓✔]?)\]|(?P<sign>[{TICKED}{UNTICKED}]))[ \t]*(?P<text>[^\s\n][^\n]*)", re.MULTILINE
+    rf"^[ \t\-•]*+(?:\[(?P<mark>[ xX✓✔]?)\]|(?P<sign>[{TICKED}{UNTICKED}]))[ \t]*(?P<text>[^\s\n][^\n]*)",
+    re.MULTILINE,
 )
 _SHARE = re.compile(
     r"(?:P\()?(?<!\w)(?P<label>[A-Z])\)?\s{0,3}(?:[:=(→]|[-–—]\s|\s)\s{0,3}(?P<number>\d{1,3}(?:[.,]\d{1,6})?)\s?(?P<unit>%?)\)?"
@@ -71,7 +72,11 @@ def _read_map(text: str, index: Mapping[str, int]) -> Rated | None:
     single = "" if '"' in text else _QUOTES.sub('"', text)  # as Python writes it
     for found in find_objects(single or text):
         for part in (found, *found.values()):
-            if isinstance(part, dict) and len(part) >= 2 and all(str(k).strip().upper() in index for k in part):
+            if (
+                isinstance(part, dict)
+                and len(part) >= 2
+                and all(str(k).strip().upper() in index for k in part)
+            ):
                 chosen = _chosen({str(key).strip().upper(): value for key, value in part.items()})
                 return None if chosen is None else (Claim(chosen), (0, len(text)))
     return None
