@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from kina_build.scoring.replies import cues
 from kina_build.scoring.replies.claims import Claim, run_of_letters
 from kina_build.scoring.replies.clean import BOX_CLOSE, BOX_OPEN
-from kina_build.scoring.replies.labels import to_label
-from kina_build.scoring.replies.mentions import NATIVE, is_a_word
+from kina_build.scoring.replies.labels import is_a_word, to_label
+from kina_build.scoring.replies.mentions import NATIVE
 from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, any_of, listed
 
 LINES_READ = 40

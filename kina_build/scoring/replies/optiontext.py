@@ -14,7 +14,7 @@ from functools import lru_cache
 from kina_build.items.checking.quantities import read_quantity
 from kina_build.items.text import fold_option
 from kina_build.scoring.replies.clean import plain
-from kina_build.scoring.replies.mentions import REASON
+from kina_build.scoring.replies.labels import REASON
 from kina_build.scoring.replies.patterns import listed
 
 _EDGE = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’.,:;!?()[]{}…。、，：`*$\ue000\ue001"

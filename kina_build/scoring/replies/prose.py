@@ -7,12 +7,11 @@ from collections.abc import Mapping
 
 from kina_build.scoring.replies import cues, denials
 from kina_build.scoring.replies.claims import Claim
+from kina_build.scoring.replies.labels import REASON, is_a_word
 from kina_build.scoring.replies.mentions import (
-    REASON,
     Mention,
     chain_before,
     find_mentions,
-    is_a_word,
     rejected_after,
 )
 from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, Cues, any_of
