@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from kina_build.scoring.lists.cutting import INLINE_MARKS
 from kina_build.scoring.lists.glosses import Known, bare, resolve
 from kina_build.scoring.replies.labels import LATIN, NATIVE
 
@@ -22,22 +22,6 @@ MARK = re.compile(
 )
 _NUMBERED_ONLY = re.compile(rf"\s*(?:{_NUMBER_MARK})\s*\S")
 _SIGN_ONLY = re.compile(rf"\s*(?:{_SIGN_MARK})\s*\S")
-
-INLINE_MARKS = re.compile(
-    r"(?:(?<=\s)|(?<=[,;，；、。（(])|^)(?:\(?\d{1,3}\s?[.)．）](?=\s|[^\W\d])|[(（]\d{1,3}[)）]|\(?[a-zа-я]\)(?=\s)|\((?:[ivx]{1,5}|[a-z])\))"
-    r"|[①-⑳❶-❿➀-➉]"
-)
-"""Marks of an enumeration inside one line: "1. Gauss 2. Euler", "(a) x, (b) y", "①赵②钱"."""
-
-_MARK_HINT = re.compile(r"[\d)）①-⑳❶-❿➀-➉]")
-"""A sign that every mark inside a line has."""
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_LETTERS = re.compile(r"(?:(?<=\s)|^)(?P<mark>[A-Za-z])[.)]\s+")
-_ORDINALS = re.compile(
-    rf"(?:(?<=[.;,]\s)|^)(?:and )?(?P<mark>{'|'.join(ORDINALS)})(?:ly)?[,:]?\s+", re.IGNORECASE
-)
-LEAST_MARKS = 3
-"""Marks in order that make an enumeration: two may be initials."""
 
 _RULE_ROW = re.compile(r"\s*[|+]?\s*:?[-=]{2,}:?\s*(?:[|+]\s*:?[-=]{2,}:?\s*)*[|+]?\s*")
 _BOX = re.compile(r"\[(?P<tick>[ xX✓✔*])\]\s+")
@@ -229,34 +213,3 @@ def is_remark(line: str) -> bool:
     long = len(line) >= 14 if unspaced else len(line.split()) >= WORDS_OF_A_REMARK
     listing = re.search(r"[,;、，；]", line.rstrip(".!?。 ")) is not None
     return _SENTENCE.fullmatch(line) is not None and long and not listing
-
-
-def cut_at_marks(text: str) -> list[str] | None:
-    """Cut "1. Gauss 2. Euler" at its marks."""
-    marks = list(INLINE_MARKS.finditer(text)) if _MARK_HINT.search(text) else []
-    if len(marks) < 2 or not _counts(marks):
-        marks = _in_order(text)
-    if len(marks) < 2:
-        return None
-    ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    return [text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
-
-
-def _counts(marks: Sequence[re.Match[str]]) -> bool:
-    """Tell whether marks count up from the first: not in "3. Mai, 4. Mai" or "1. FC Köln, 1. FC Bonn"."""
-    number = re.search(r"\d+", marks[0][0])
-    return marks[0][0] != marks[1][0] and (number is None or int(number[0]) <= 1)
-
-
-def _in_order(text: str) -> list[re.Match[str]]:
-    """Return marks that count from the first, at the start: "A. x B. y C. z", "First, x. Second, y"."""
-    for pattern, order in ((_LETTERS, string.ascii_lowercase), (_ORDINALS, ORDINALS)):
-        if not pattern.match(text):
-            continue
-        marks: list[re.Match[str]] = []
-        for mark in pattern.finditer(text):
-            if len(marks) < len(order) and mark["mark"].lower() == order[len(marks)]:
-                marks.append(mark)
-        if len(marks) >= LEAST_MARKS and not text[: marks[0].start()].strip():
-            return marks
-    return []

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Sequence
 
-from kina_build.scoring.lists.blocks import cut_at_marks, is_remark
+from kina_build.scoring.lists.blocks import is_remark
+from kina_build.scoring.lists.cutting import CLOSED, COMMAS, HARD, OPENED, cut, cut_at_marks, rejoin, signs_of
 from kina_build.scoring.lists.glosses import LONGEST_ENTRY, Known, bare, ends, joins, opens
 
-_HARD = "\n;；؛、|"
-_COMMAS = ",，،"
-_OPEN, _CLOSE = "([{（［【「『《〈", ")]}）］】」』》〉"
-_ANY_CUT = re.compile(rf"[{_HARD}{_COMMAS}/.!?。！？·•‧→⟶➜>\t]")
-_GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d])")
+_ANY_CUT = re.compile(rf"[{HARD}{COMMAS}/.!?。！？·•‧→⟶➜>\t]")
 _SLASHES = re.compile(r"\s+[/·•‧|]\s+|\t+")
 _ARROWS = re.compile(r"\s+(?:→|⟶|➜|-+>|=>)\s+")
 _AFTER_SENTENCE = re.compile(r"(?<=[.!?。！？])\s*(?=\S)")
@@ -73,7 +69,7 @@ def split_inline(text: str, language: str, known: Known) -> list[str] | None:
     text = text.strip()
     if known(bare(text)):
         return [text]
-    whole = [piece for piece in cut(text, _HARD + _COMMAS) if piece.strip()] if text[:1].isdigit() else []
+    whole = [piece for piece in cut(text, HARD + COMMAS) if piece.strip()] if text[:1].isdigit() else []
     if len(whole) > 1 and all(known(bare(piece)) for piece in whole):
         return whole  # dates such as "1. Mai 1990" are no enumeration
     numbered = cut_at_marks(text)
@@ -103,7 +99,7 @@ def _without_remarks(text: str, known: Known) -> str:
 
 def _remarks(sentence: str, known: Known) -> bool:
     """Tell whether a sentence talks about the list and names none of its members."""
-    return is_remark(sentence) and not any(known(bare(piece)) for piece in cut(sentence, _HARD + _COMMAS))
+    return is_remark(sentence) and not any(known(bare(piece)) for piece in cut(sentence, HARD + COMMAS))
 
 
 def _without_lead(text: str, known: Known) -> tuple[str, bool]:
@@ -124,9 +120,9 @@ def _colon(text: str) -> int:
     if ":" not in text and "：" not in text:
         return -1
     depth = 0
-    for found in _signs(":：").finditer(text):
+    for found in signs_of(":：").finditer(text):
         place, sign = found.start(), found[0]
-        depth += (sign in _OPEN) - (sign in _CLOSE)
+        depth += (sign in OPENED) - (sign in CLOSED)
         if (
             sign in ":："
             and depth <= 0
@@ -137,7 +133,7 @@ def _colon(text: str) -> int:
 
 
 def _pieces(text: str, language: str, known: Known) -> list[str]:
-    hard = [piece for piece in cut(text, _HARD) if piece.strip()]
+    hard = [piece for piece in cut(text, HARD) if piece.strip()]
     slashed = _SLASHES.split(text)
     arrows = _ARROWS.split(text)
     if len(hard) > 1:
@@ -146,7 +142,7 @@ def _pieces(text: str, language: str, known: Known) -> list[str]:
         return arrows
     if len(slashed) > 1:
         return slashed
-    pieces = rejoin(list(cut(text, _COMMAS)), known)
+    pieces = rejoin(list(cut(text, COMMAS)), known)
     return _conjoined(pieces if len(pieces) > 1 else _blank_parted(text, language, known), language, known)
 
 
@@ -155,55 +151,6 @@ def _blank_parted(text: str, language: str, known: Known) -> list[str]:
     parts = text.split() if language[:2] in BLANK_PARTED and len(text) <= LONGEST_ENTRY else []
     named = [opens(language).sub("", part) for part in parts if part not in ("ได้แก่", "คือ", "ประกอบด้วย")]
     return named if sum(known(bare(part)) for part in named) > 1 else [text]
-
-
-def cut(text: str, delimiters: str) -> Iterator[str]:
-    """Yield the parts between delimiters that stand outside brackets and not inside a number."""
-    if not any(map(text.__contains__, delimiters)):
-        yield text
-        return
-    held = _commas_of_numbers(text) if "," in delimiters else frozenset()
-    depth = start = 0
-    for found in _signs(delimiters).finditer(text):
-        place, sign = found.start(), found[0]
-        if sign in _OPEN:
-            depth += 1
-        elif sign in _CLOSE:
-            depth = max(0, depth - 1)
-        elif (depth == 0 or sign == "\n") and place not in held:
-            depth = 0
-            yield text[start:place]
-            start = place + 1
-    yield text[start:]
-
-
-@cache
-def _signs(delimiters: str) -> re.Pattern[str]:
-    return re.compile(f"[{re.escape(delimiters + _OPEN + _CLOSE)}]")
-
-
-def _commas_of_numbers(text: str) -> frozenset[int]:
-    """Return the places of the commas of "3,000"; "1,2,000" is a list."""
-    groups = [m.span() for m in _GROUPS.finditer(text) if text[m.start() - 1 : m.start()] != ","]
-    return frozenset(place for start, end in groups for place in range(start, end) if text[place] == ",")
-
-
-def rejoin(pieces: Sequence[str], known: Known, longest: int = 4) -> list[str]:
-    """Put names that hold commas together again, the longest first."""
-    joined: list[str] = []
-    place = 0
-    while place < len(pieces):
-        reach = min(longest, len(pieces) - place) if known.may_open(pieces[place]) else 0
-        for length in range(reach, 1, -1):
-            name = ",".join(pieces[place : place + length])
-            if known(plain := bare(name)) or (plain.endswith(".") and known(plain.rstrip("."))):
-                joined.append(name)
-                place += length
-                break
-        else:
-            joined.append(pieces[place])
-            place += 1
-    return joined
 
 
 def _conjoined(pieces: Sequence[str], language: str, known: Known) -> list[str]:

@@ -23,8 +23,8 @@ from kina_build.scoring.replies.optiontext import (
     name_option,
     unwrap_maths,
 )
-from kina_build.scoring.replies.outcome import Extraction, Reading, settle, settle_text
-from kina_build.scoring.replies.patterns import OPENERS, Cues, any_of
+from kina_build.scoring.replies.outcome import Extraction, Reading, settle, settle_text, tell_unread
+from kina_build.scoring.replies.patterns import OPENERS, any_of
 from kina_build.scoring.replies.several import read_several
 from kina_build.scoring.replies.structured import read_ratings, ticked_texts
 
@@ -35,11 +35,9 @@ FIRST_READ, LAST_READ = 2_000, 8_000
 """Characters read at the start and at the end of a reply that is longer: answers stand there."""
 
 _SAYS_SOMETHING = re.compile(r"[\w?\ue100-\ue113-]")
-_REFUSED = Cues(denials.REFUSALS)
 _REFUSED_ANSWER = re.compile(
     rf"[\s{OPENERS}]*(?:{any_of(denials.REFUSALS)}|[?？]|[-–—]+\s*$|null\b|nil\b|no\b)", re.IGNORECASE
 )
-_BREAKS_OFF = re.compile(r"(?:[\w,(\[{\"'“«=+*/:：，、…-]|\.\.\.)\s*$")
 _BETWEEN = re.compile(
     r"(?:[\W_]|\b(?:the|my|so|and|final|correct|best|right|true|answer|option|is|also|therefore|thus|hence|la|le|bonne|"
     r"réponse|respuesta|die|richtige|antwort)\b)*",
@@ -103,7 +101,7 @@ def _read(reading: Reading, *, cut_off: bool) -> Extraction:
         or (None if cut_off else _last_clause(reading))
         or (None if cut_off else _in_prose(reading))
         or (None if cut_off else _in_words_at_the_end(reading))
-        or _unread(reading.text, cut_off=cut_off)
+        or tell_unread(reading.text, cut_off=cut_off)
     )
 
 
@@ -265,12 +263,3 @@ def _in_words_at_the_end(reading: Reading) -> Extraction | None:
     if place is None:
         return None
     return Extraction(labels(len(reading.index))[place], "ok", "option text", (0, len(reading.text)))
-
-
-def _unread(text: str, *, cut_off: bool) -> Extraction:
-    if cut_off:
-        return Extraction(None, "truncated", "")
-    if _REFUSED.occurs(text):
-        return Extraction(None, "refused", "")
-    breaks_off = _BREAKS_OFF.search(text.rstrip()) is not None and len(text.split()) > 3
-    return Extraction(None, "truncated" if breaks_off else "unreadable", "")

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from kina_build.scoring.replies import denials
 from kina_build.scoring.replies.labels import AMBIGUOUS, labels
 from kina_build.scoring.replies.optiontext import name_option
-from kina_build.scoring.replies.patterns import CLOSERS
+from kina_build.scoring.replies.patterns import CLOSERS, Cues
 
 EXTRACTOR_VERSION = "letters-4"
 """Changes whenever any reply could be read differently."""
@@ -27,6 +28,8 @@ LetterStatus = Literal[
     "unreadable",
 ]
 
+_REFUSED = Cues(denials.REFUSALS)
+_BREAKS_OFF = re.compile(r"(?:[\w,(\[{\"'“«=+*/:：，、…-]|\.\.\.)\s*$")
 _PLACE_SIGNS = re.compile(r"(?<!\w)[БГДЖЗИЛбгджзилΓΔΘ](?!\w)")
 EITHER_REACH = 60
 """Characters from the first of several letters in which "or" leaves them undecided."""
@@ -138,3 +141,13 @@ def settle_text(reading: Reading, place: int, said: str, span: tuple[int, int]) 
     if sign in reading.index and sign != label:
         return Extraction(None, "ambiguous", "option text", span)
     return Extraction(label, "ok", "option text", span)
+
+
+def tell_unread(text: str, *, cut_off: bool) -> Extraction:
+    """Say why no letter was read: the reply was cut off, declines, breaks off, or names none."""
+    if cut_off:
+        return Extraction(None, "truncated", "")
+    if _REFUSED.occurs(text):
+        return Extraction(None, "refused", "")
+    breaks_off = _BREAKS_OFF.search(text.rstrip()) is not None and len(text.split()) > 3
+    return Extraction(None, "truncated" if breaks_off else "unreadable", "")
