@@ -34,7 +34,7 @@ def spread(header: list[str], key: Any = letter) -> str:
 MARKED = ["Question", *(name for n in range(1, 5) for name in (f"Option {n}", f"Option {n} correct"))]
 SHEETS = {
     "bars": sheet([["question", "choices", "answer"], *([q, " | ".join(o), o[k]] for q, o, k in ROWS)]),
-    "semicolons": sheet([["question", "options", "key"], *([q, "; ".join(o), letter(k)] for q, o, k in ROWS)]),
+    "semicolons": sheet([["stem", "options", "key"], *([q, "; ".join(o), letter(k)] for q, o, k in ROWS)]),
     "lines in a cell": sheet(
         [
             ["Question", "Options", "Answer"],
