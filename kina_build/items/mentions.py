@@ -56,7 +56,7 @@ _NUMBER = rf"[(\[]?(?:10|[1-9]|{_ROMAN}|[①-⑩])[)\].]?"
 _NUMBER_SEP = rf"(?:\s*[,;]\s+(?:{_AND}\s+)?|\s*[&、，]\s*|\s+{_AND}\s+|\s*(?:和|与|與|及|或|と|와|과|및)\s*)"
 NUMBERED = re.compile(
     rf"(?i)\W*(?:(?:only|both|either|neither|options?|answers?|choices?|nos?\.?|numbers?)\s+)*"
-    rf"(?P<list>{_NUMBER}(?:{_NUMBER_SEP}{_NUMBER})+)(?:\s+(?:only|alone|above|(?:are|is)\s+\w+))?\W*"
+    rf"(?P<list>{_NUMBER}(?:{_NUMBER_SEP}{_NUMBER})+|[①-⑩]{{2,10}})(?:\s+(?:only|alone|above|(?:are|is)\s+\w+))?\W*"
 )
 """A whole option that is two or more small numbers: "1 and 3", "I and III only"; "1.5" and "1/3" are none."""
 

@@ -54,6 +54,8 @@ TOGETHER = _joined(
     r"(?:όλ\w+|κανέν\w*|καμ[ίι]α|τίποτα|και\s+τα\s+δύο) \b .*(?:παραπάνω|ανωτέρω|προηγούμεν|απαντήσ)\w* .*",
     r"(?:mind\w*|egyik\s+sem|egyik|az\s+összes|összes|valamennyi) \b .*(?:fenti\w*|előző\w*|felsorolt\w*"
     r"|válasz\w*) .*",
+    r"egyik\s+sem | mindegyik | egyik\s+sem\s+(?:helyes|igaz) .* | mindegyik\s+(?:helyes|igaz) .*",
+    r"(?:lahat|wala) \s+ (?:ng|sa) \s+ (?:nabanggit|mga|itaas|mga\s+ito|pagpipilian)\b .*",
     r"(?:kaikki|ei\s+mikään|mikään|molemmat|ei\s+yksikään) \b .*(?:edell|yllä|vaihtoeh|mainit)\w* .*",
     r"(?:yukarıdak\w+|hepsi|hiçbiri|tümü|her\s+ikisi)(?:\s+\w+){0,3}",
     # Arabic, Persian, Urdu, Hebrew
@@ -61,7 +63,8 @@ TOGETHER = _joined(
     r"|الخيارات|ذكر).*",
     r"(?:همه|هیچ|تمام|هر\s*دو) .*(?:موارد|گزینه|بالا|فوق|هیچ).* | هیچکدام | هیچ\s*کدام",
     r"(?:مندرجہ\s*بالا|مذکورہ|اوپر|درج\s*بالا).* | ان\s*میں\s*سے\s*کوئی.* | (?:تمام|سب)\s*(?:درست|صحیح).*",
-    r"""(?:כל|אף|שום|שתי|אין) .*(?:לעיל|הנ"ל|הנ״ל|התשובות|מהן|מאלה|מהתשובות|הנזכר).*""",
+    r"""(?:כל|אף|שום|שתי|אין) .*(?:לעיל|הנ"ל|הנ״ל|התשובות
+          |תשובה\s+(?:אינה|לא|נכונה)|מהן|מאלה|מהתשובות|הנזכר).*""",
     # Hindi, Bengali, Marathi, Tamil, Telugu
     r"(?:उपरोक्त|उपर्युक्त|उपयुक्त|ऊपर|ऊपरोक्त).* | इनमें\s*से\s*(?:कोई|सभी).* | सभी\s*(?:सही|विकल्प).* "
     r"| वरील.* | यापैकी.*",
@@ -86,7 +89,8 @@ PLACES = re.compile(
     rf"\b{_NTH}\s+{_COUNT}\b|\b(?:other|previous|preceding|above|next)\s+{_COUNT}\b"
     rf"|\b{_NTH}\s*(?:,|and|or|&|nor)\s*(?:the\s+)?{_NTH}\b"
     rf"|\b(?:options?|answers?|choices?)\s+(?:{_COUNT}|one|1)\b"
-    rf"|\b{_NTH}\s+(?:option|answer|choice|one|alternative)s?\b|\b(?:option|answer"
+    rf"|\b(?:{_NTH}|previous|preceding|next|other)\s+(?:option|answer|choice|one|alternative)s?\b"
+    rf"|\b(?:same|identical|equal|equivalent)\s+(?:as|to)\s+the\s+{_NTH}\b|\b(?:option|answer"
     rf"|choice)s?\s+(?:above|below)\b"
     r"|[前后後最][两兩二三四2-4]\s*[项項个個者种種]|第[一二三四五1-5][项項个個]?\s*(?:和|与|與"
     r"|、|或|及)\s*第?[一二三四五1-5]"
@@ -130,7 +134,7 @@ PLACE_WORDS = 9
 
 
 HINTS = re.compile(
-    r"first|second|third|[1-5][snrt][tdh]|last|other|previous|preceding|above|below|next|option|answer"
+    r"first|second|third|same|identical|equal|equivalent|[1-5][snrt][tdh]|last|other|previous|preceding|above|below|next|option|answer"
     r"|choice|[项項个個者第の番두세]"
     r"|premi|derni|deuxi|prim|[uú]ltim|erst|letzt|vorig|zweit|eerst|laatst|första|sista|første|siste"
     r"|sidste|перв|последн|перш"

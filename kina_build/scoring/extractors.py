@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kina_build.scoring.multiple_choice import ItemScore
+from kina_build.scoring.public import EXTRACTORS, RANDOM_FALLBACK
 from kina_build.scoring.questions import Question
-from kina_build.scoring.replies import EXTRACTORS, RANDOM_FALLBACK
 from kina_build.scoring.reports import ModelReport
 
 Mark = Callable[[str], tuple[list[ItemScore], list[ModelReport]]]

@@ -20,8 +20,8 @@ from kina_build.scoring.extractors import compare_rules
 from kina_build.scoring.lettering import Forms, Lettering, find_forms, refuse_unproven
 from kina_build.scoring.multiple_choice import ItemScore, score_items
 from kina_build.scoring.options import ScoreOptions
+from kina_build.scoring.public import OURS
 from kina_build.scoring.questions import Question, as_questions, read_forms, read_items, read_release
-from kina_build.scoring.replies import OURS
 from kina_build.scoring.reports import ModelReport, report_model
 from kina_build.scoring.responses import Asked, Response, ResponseFile, read_responses, sift_responses
 from kina_build.scoring.scores import Scores

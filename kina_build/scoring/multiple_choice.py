@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict
 
 from kina_build.progress import Progress, silent
 from kina_build.scoring.lettering import relabel, translate
+from kina_build.scoring.public import OURS, extract_by
 from kina_build.scoring.questions import Question, passage_of
-from kina_build.scoring.replies import OURS, Extraction, extract_by, extract_letter
+from kina_build.scoring.replies import Extraction, extract_letter
 from kina_build.scoring.responses import Asked, Response
 
 

@@ -13,7 +13,8 @@ from kina_build.scoring.extractors import RuleRow
 from kina_build.scoring.lettering import STATED, with_order
 from kina_build.scoring.multiple_choice import ItemScore
 from kina_build.scoring.prompts import PROMPT_VERSION
-from kina_build.scoring.replies import EXTRACTOR_VERSION, OURS
+from kina_build.scoring.public import OURS
+from kina_build.scoring.replies import EXTRACTOR_VERSION
 from kina_build.scoring.reports import ModelReport
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kina_build.ranking.files.itemfiles import AnswerKey, find_floors, letter_habit
+from kina_build.ranking.files import itemfiles
+from kina_build.ranking.files.itemfiles import AnswerKey, find_floors, letter_habit, read_items
 from kina_build.ranking.itemanalysis import add_distractors, analyse_items
 from tests.ranking.boards import board_of
 
@@ -55,3 +58,18 @@ def test_nobody_wrong_means_no_distractor():
     board = board_of([[1, 0], [1, 0]])
     figures = add_distractors(analyse_items(board), ["A-", "A-"], "AD", board.accuracy)
     assert [f.distractor for f in figures] == [None, None]
+
+
+def test_items_with_several_right_answers_have_their_own_chance(tmp_path: Path) -> None:
+    rows = [
+        {"item_id": "one", "options": ["a", "b", "c"], "correct_answer": "B"},
+        {"item_id": "two", "options": ["a", "b", "c"], "correct_answer": "CA"},
+        {"item_id": "list", "options": ["a", "b", "c"], "answer": ["B"]},
+    ]
+    path = tmp_path / "items.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    items = read_items(path)
+    assert [(item.letter, item.several) for item in items] == [("B", False), ("AC", True), ("B", True)]
+    floors = find_floors(itemfiles.key_of(items, ["one", "two", "list"]))
+    assert floors.chance == pytest.approx((1 / 3 + 1 / 7 + 1 / 7) / 3)
+    assert (floors.letter, floors.letter_accuracy) == ("B", 2 / 3)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import Result
 
-from kina_build.scoring.replies import EXTRACTORS, extract_by
+from kina_build.scoring.public import EXTRACTORS, extract_by
 
 Kina = Callable[..., Result]
 RULES = [name for name in EXTRACTORS if name != "kina"]

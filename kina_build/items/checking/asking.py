@@ -15,7 +15,7 @@ ANSWER_WORD = (
     r"|правильный ответ|đáp án|jawaban|cevap|odpowiedź|antwoord|答案|正确答案|正確答案|正解|정답)"
 )
 LETTER_TOLD = re.compile(
-    rf"(?i)(?<!\w)[(（\[【]?{ANSWER_WORD}[】]?\s*(?:[:：=]|\bis\b|是|为|-|–|—)?\s*[(（\[]?(?P<letter>(?-i:[A-J]))"
+    rf"(?i)(?<!\w)[(（\[【]?(?:{ANSWER_WORD}|(?<=\n)key(?=\s?:))[】]?\s*(?:[:：=]|\bis\b|是|为|-|–|—)?\s*[(（\[]?(?P<letter>(?-i:[A-J]))"
     r"[)）\]]?\s*[.。]?\s*[)）\]]?\s*\Z"
 )
 """The last words of a question: "(Answer: B)", "答案：B"."""
@@ -23,7 +23,7 @@ TEXT_TOLD = re.compile(
     rf"(?i)(?:^|[\n(（\[])\s*{ANSWER_WORD}\s*[:：=]\s*(?P<text>[^\n]{{2,200}}?)\s*[)）\]]?\s*\Z"
 )
 TOLD_WORDS = (
-    "answer", "ans", "correct", "respuesta", "réponse", "antwort", "lösung", "risposta", "resposta",
+    "key", "answer", "ans", "correct", "respuesta", "réponse", "antwort", "lösung", "risposta", "resposta",
     "gabarito", "ответ",
     "đáp án", "jawaban", "cevap", "odpowiedź", "antwoord", "答案", "正解", "정답",
 )  # fmt: skip
@@ -33,13 +33,15 @@ SEVERAL = re.compile(
     r"|answers?|options?)\b"
     r"|\b(?:select|choose|pick|mark|tick) (?:any |the )?(?:two|three|four|2|3)\b(?! of the numbers)"
     r"(?=\s*(?:[.)!]|answers?|options?|responses?|correct|that|of the following|from))"
-    r"|\bselect one or more\b|\bmore than one (?:answer|option) may be (?:correct|right)\b"
+    r"|\bwhich (?:two|three|2|3) of (?:the following|these)\b|\bselect one or more\b|\bmore than one"
+    r" (?:answer|option) may be (?:correct|right)\b"
     r"|[(（]多选(?:题)?[)）]|选出所有|多項選択|すべて選(?:べ|び)|모두 고르"
     r"|\b(?:seleccione|elija|marque) (?:todas|dos)\b|\bwählen sie (?:alle|zwei)\b|\b(?:cochez"
     r"|choisissez) (?:toutes|deux)\b"
     r"|\b(?:selecione|assinale|marque) (?:todas|duas)\b|выберите (?:все|два|несколько)"
 )
 SEVERAL_WORDS = (
+    "which t", "which 2", "which 3",
     "select", "choose", "check all", "mark", "tick", "pick", "identify all", "more than one", "多选",
     "选出", "多項",
     "すべて", "모두", "seleccione", "elija", "marque", "wählen", "cochez", "choisissez", "selecione",
@@ -74,7 +76,7 @@ ABOUT_LETTERS = re.compile(
 )
 
 CHANGING = re.compile(
-    r"(?i)\b(?:who|what|which)\b[^.?!]{0,50}?\b(?:current|incumbent|reigning|latest)\s+(?:[A-Za-z]+\s+)?"
+    r"(?i)\b(?:who|what|which)\b(?!\s+(?:was|were)\b)[^.?!]{0,50}?\b(?:current|incumbent|reigning|latest)\s+(?:[A-Za-z]+\s+)?"
     r"(?:president|vice president|prime minister|mayor|king|queen|monarch|pope|ceo|chair(?:man|woman"
     r"|person)?|champions?|holder"
     r"|governor|chancellor|minister|secretary(?: of \w+| general)?|speaker|head of state|leader"

@@ -29,13 +29,15 @@ ABOUT_MARKUP = re.compile(
 ENTITY = re.compile(r"&(?:([A-Za-z][A-Za-z0-9]{1,30})|#\d{1,6}|#[xX][0-9A-Fa-f]{1,5});")
 
 TAIL = "[\u0080-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]"
+CYRILLIC_TAIL = "[ЂЃ‚ѓ„…†‡€‰Љ‹ЊЌЋЏђ‘’“”•–—™љ›њќћџ\u00a0ЎўЈ¤Ґ¦§Ё©Є«¬\u00ad®Ї°±Ііґµ¶·ё№є»јЅѕї]"
 MOJIBAKE = re.compile(
     rf"â€[\u0080-\u00bf™œžš¦¢“”˜¡º]|Ã(?:[\u00a0-\u00ba\u00bc-\u00bf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘–—˜™š›œžŸ]|[’“”»](?=\w))"
-    rf"|Â[¡-¨ª-º¼-¿](?!\w)|(?:[ÐÑ]{TAIL}){{3}}|[ÎÏ][±-¹¼-¿€‚ƒ„…†‡ˆ‰](?![^\WÎÏ])|Å[\u0080-\u0082‘¡¼¾]"
+    rf"|Â[\u00a0¡-¨ª-º¼-¿](?!\w)|(?:[РС]{CYRILLIC_TAIL}){{3}}|(?:[ÐÑ]{TAIL}){{3}}|[ÎÏ][±-¹¼-¿€‚ƒ„…†‡ˆ‰](?![^\WÎÏ])|Å[\u0080-\u0082‘¡¼¾]"
     rf"|(?:[ã-é]{TAIL}{TAIL}){{2}}|ðŸ{TAIL}{TAIL}|‚Ä[ôòúùîì¶]|[A-Za-z]√[©®†±ß£¢º][a-z]"
 )
-"""UTF-8 that was read as Windows-1252 or Mac Roman: "Ã©" for é, "â€™" for ’, "‚Äô" for ’."""
-SIGN_OF_MOJIBAKE = re.compile("[ÃÂâÐÑÎÏÅã-éð‚√]")
+"""UTF-8 that was read as Windows-1252 or Mac Roman: "Ã©" for é, "â€™" for ’, "‚Äô" for ’;
+or as Windows-1251: "Рџ" for П."""
+SIGN_OF_MOJIBAKE = re.compile("[ÃÂâÐÑÎÏÅã-éð‚√]|[РС][^А-Яа-я\\s]")
 
 SHEET_DATE = re.compile(
     r"(?:\d{1,2}-(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"

@@ -29,7 +29,9 @@ def _pointers(words: str, media: str, passage: str | None = None) -> Pointers:
 
 LANGUAGES = {
     "en": _pointers(
-        "shaded marked labelled labeled arrow circled highlighted diagram graph map figure picture",
+        "shaded marked labelled labeled arrow circled highlighted diagram graph map figure picture table"
+        " recording"
+        " circuit apparatus",
         r"\b(?:shaded|marked|labell?ed|circled|highlighted|numbered|indicated|coloured"
         r"|colored)\b[^.?!]{0,40}?"
         r"\b(?:on|in) (?:the|this) (?:map|diagram|figure|picture|chart|image|photograph)\b(?! of)"
@@ -37,7 +39,9 @@ LANGUAGES = {
         r"|in) (?:the|this) "
         r"(?:map|diagram|figure|graph|picture|chart|image|photograph)\b"
         r"|\bthe arrows? (?:labell?ed|marked) (?-i:[A-Z]\b)|\baccording to (?:the|this) (?:map|diagram"
-        r"|figure|chart|graph)\b"
+        r"|figure|chart|graph|table(?! of))\b|\blisten to the (?:recording|audio|conversation|dialogue)\b"
+        r"|\bin the (?:circuit|apparatus|figure|diagram|graph|picture) (?:shown|pictured|depicted)\b(?!"
+        r" (?:that|to|by)\b)"
         r"|\b(?:on|in) (?:the|this) (?:map|diagram|figure|picture|chart|image) (?:above|below|shown"
         r"|provided)\b",
     ),

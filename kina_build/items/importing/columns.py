@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from kina_build.errors import UsageError
+from kina_build.items.importing.optioncells import MARK_FIELDS
 from kina_build.items.importing.rawfile import RawFile, look_up
 from kina_build.items.model import LETTERS
 from kina_build.items.text import TAIL, fold_name
@@ -16,28 +17,14 @@ from kina_build.items.text import TAIL, fold_name
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "item_id": ("item_id", "id", "question_id", "questionid", "qid", "uid", "uuid", "guid", "index"),
     "question": (
-        "question",
-        "stem",
-        "input",
-        "prompt",
-        "query",
-        "question_text",
-        "problem",
-        "题目",
-        "問題",
-        "ctx",
-        "goal",
-        "question_stem",
-        "sentence",
+        "question", "stem", "input", "prompt", "query", "question_text", "problem", "题目", "問題",
+        "ctx", "goal", "question_stem", "sentence", "item_stem", "question_title", "frage", "fragetext",
+        "pregunta", "enunciado", "domanda", "pergunta", "вопрос", "питання", "pytanie", "vraag", "soru",
+        "質問", "問題文", "试题", "题干", "질문", "문제", "السؤال", "سؤال", "प्रश्न", "câu hỏi",
     ),
     "options": (
-        "options",
-        "choices",
-        "texts",
-        "option_texts",
-        "mc1_targets",
-        "endings",
-        "candidates",
+        "options", "choices", "texts", "option_texts", "mc1_targets", "endings", "candidates", "option_list",
+        "options_list", "answer_options", "answer_choices", "alternatives", "possible_answers",
     ),
     "labels": ("labels", "option_labels"),
     "question_material": (
@@ -59,7 +46,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "field": ("field",),
     "subfield": ("subfield",),
     "verdict": ("verdict", "error_type"),
-}
+}  # fmt: skip
 """Item field to the column names it is known under, most telling first; "verdict" goes to metadata."""
 
 KEY_COLUMNS = (
@@ -68,7 +55,12 @@ KEY_COLUMNS = (
     "answer_index", "answer_idx", "correct_index", "gold_index",
     "answer_text", "correct_text", "correct_answer_text",
     "correct_answers", "right_answer", "gold_label", "answer_letter", "correct_letter", "correct_choice",
-    "correct_option_letter", "key_letter",
+    "correct_option_letter", "key_letter", "right_option", "correct_key", "correct_ans", "ans", "output",
+    "lösung", "richtige antwort", "respuesta", "respuesta correcta", "réponse", "bonne réponse", "risposta",
+    "risposta corretta", "resposta", "resposta correta", "gabarito", "ответ", "правильный ответ", "відповідь",
+    "odpowiedź", "poprawna odpowiedź", "juiste antwoord", "doğru cevap", "cevap",
+    "答案", "正确答案", "正解", "정답",
+    "الإجابة", "الإجابة الصحيحة", "उत्तर", "सही उत्तर", "đáp án",
 )  # fmt: skip
 """Names of columns that hold a key; a file may have several, and then they must agree."""
 
@@ -87,7 +79,11 @@ SYNONYMS = {
 MAPPABLE = (*ALIASES, "correct_answer")
 
 LETTER_COLUMN = re.compile(
-    r"(?:options?|opt|op|choices?|answer|ans|sol|选项)?[ _.-]*\(?([a-z]|\d{1,2})\)?", re.IGNORECASE
+    r"(?:options?|opt|op|o|choices?|answer|ans|sol|ending|alternative|alternativa|alt|antwort|opción|opcion|respuesta|réponse"
+    r"|reponse|risposta|opzione|opção|resposta|вариант(?: ответа)?|ответ|варіант|odpowiedź|optie|antwoord"
+    r"|şık|seçenek|选项|選択肢|보기"
+    r"|pilihan|phương án)?[ _.-]*\(?([a-zабвгдежз]|\d{1,2})\)?",
+    re.IGNORECASE,
 )
 """Names of columns that hold one option each: A, option_b, choice 3, opa."""
 
@@ -188,9 +184,17 @@ def _find_options(file: RawFile, told: Mapping[str, str], present: Mapping[str, 
     if "options" in told:
         return tuple(filter(None, told["options"].split(",")))
     found = _first(present, ALIASES["options"])
-    if found is None and _first(present, INDEX_COLUMNS) and "answers" in present:
-        return (present["answers"],)
+    if found is None and "answers" in present:
+        held = [row.values.get(present["answers"]) for row in file.rows]
+        if _first(present, INDEX_COLUMNS) or all(_are_marked(one) for one in held):
+            return (present["answers"],)
     return (found,) if found else _find_option_columns(file.columns)
+
+
+def _are_marked(value: Any) -> bool:
+    """Tell whether a cell lists options that say of each whether it is right."""
+    listed = isinstance(value, list) and len(value) > 1 and all(isinstance(one, Mapping) for one in value)
+    return listed and all(any(name in one for name in MARK_FIELDS) for one in value)
 
 
 def _find_option_columns(columns: Sequence[str]) -> tuple[str, ...]:
@@ -201,7 +205,12 @@ def _find_option_columns(columns: Sequence[str]) -> tuple[str, ...]:
         if (match := LETTER_COLUMN.fullmatch(TAIL.sub("", column).strip()))
     }
     best: tuple[str, ...] = ()
-    for series in (tuple(LETTERS), tuple(map(str, range(1, 27))), tuple(map(str, range(26)))):
+    for series in (
+        tuple(LETTERS),
+        tuple("АБВГДЕЖЗ"),
+        tuple(map(str, range(1, 27))),
+        tuple(map(str, range(26))),
+    ):
         run = tuple(by_mark[mark] for mark in series[: _run_length(series, by_mark)])
         best = max(best, run, key=len)
     return best if len(best) >= 2 else ()

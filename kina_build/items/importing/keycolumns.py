@@ -10,7 +10,16 @@ from typing import Any
 
 from kina_build.errors import InputError
 from kina_build.items.importing.columns import Columns
-from kina_build.items.importing.keys import Form, KeyCell, KeyForm, decide_form, is_blank, read_cell, read_key
+from kina_build.items.importing.keys import (
+    Form,
+    KeyCell,
+    KeyForm,
+    decide_form,
+    is_blank,
+    is_undecided,
+    read_cell,
+    read_key,
+)
 from kina_build.items.importing.optioncells import OptionTexts
 from kina_build.items.importing.rawfile import RawRow, RowRefused, look_up
 from kina_build.items.text import fold_stem
@@ -54,6 +63,12 @@ def form_of(
     cells = {id(p): read_cell(look_up(p.row.values, column), p.options) for p in partials}
     given = [cell for cell in cells.values() if not is_blank(cell.value)]
     form = decide_form(given, column) if given else KeyForm("label")
+    if is_undecided(given, form):
+        raise InputError(
+            f"{name}: column {column!r} names options both by their place and by their texts, and the two"
+            f" differ",
+            hint="say it with --key-form letter, index0, index1 or text",
+        )
     if form.form != "index" or form.base is not None:
         return form
     others = [other for other in columns.keys if other != column]

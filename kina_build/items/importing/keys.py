@@ -99,6 +99,19 @@ def decide_form(cells: Sequence[KeyCell], column: str) -> KeyForm:
     return KeyForm("label" if _are_labels(cells) else "text")
 
 
+def is_undecided(cells: Sequence[KeyCell], form: KeyForm) -> bool:
+    """Tell whether all keys are texts of options as well, and some would then mean another option.
+
+    Numbers that the source keeps as numbers, beside options that are texts, count places.
+    """
+    if form.form == "text" or not cells or not all(isinstance(cell.value, str) for cell in cells):
+        return False
+    exact = [_exact(cell.value, cell.options) for cell in cells]
+    if None in exact or any(cell.value.strip() in cell.options.labels for cell in cells):
+        return False
+    return any(_read_all(cell, form) != [text] for cell, text in zip(cells, exact, strict=True))
+
+
 def read_key(cell: KeyCell, form: KeyForm, *, several: bool = False) -> str:
     """Turn one key into an option's letter, or the keys of several right options into "BD".
 

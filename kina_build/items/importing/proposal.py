@@ -103,19 +103,21 @@ def _find_key(cells: Mapping[str, Sequence[Any]], options: Sequence[str], questi
     fitting = [
         name
         for name, values in cells.items()
-        if name != question and name not in options and all(_names(values[n], texts[n]) for n in rows)
+        if name != question
+        and name not in options
+        and all(_names(values[n], texts[n], options) for n in rows)
     ]
     varied = [name for name in fitting if len(set(map(str, cells[name]))) > 1] or fitting
     return varied[0] if len(varied) == 1 else None
 
 
-def _names(value: Any, texts: Sequence[Any]) -> bool:
-    """Tell whether a value may name one of some options."""
+def _names(value: Any, texts: Sequence[Any], columns: Sequence[str] = ()) -> bool:
+    """Tell whether a value may name one of some options, also by its column."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return False
     said = str(value).strip()
     marks = {*LETTERS[: len(texts)], *LETTERS[: len(texts)].lower(), *map(str, range(len(texts) + 1))}
-    return said in marks or fold_option(said) in {fold_option(str(text)) for text in texts}
+    return said in marks or said in columns or fold_option(said) in {fold_option(str(text)) for text in texts}
 
 
 def _quoted(text: str) -> str:

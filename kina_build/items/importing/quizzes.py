@@ -13,8 +13,15 @@ from kina_build.items.importing.rawfile import Decoded, RawFile, RawRow, Reject,
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-AIKEN_ANSWER = re.compile(r"(?m)^ANSWER:[ \t]*([A-Z](?:[ \t]*,[ \t]*[A-Z])*)[ \t]*$")
-AIKEN_OPTION = re.compile(r"([A-Z])[.)][ \t]+(.+)")
+AIKEN_ANSWER = re.compile(
+    r"(?m)^[ \t]*(?:ANSWER|(?i:(?:correct )?answer|ans|key|antwort|lösung|réponse|respuesta|risposta"
+    r"|resposta|ответ|答案|正解|정답))"
+    r"[ \t]*[:：.][ \t]*\(?([A-Za-z](?:[ \t]*,[ \t]*[A-Za-z])*)\)?[.)]?[ \t]*$"
+)
+AIKEN_OPTION = re.compile(r"(?P<star>\*?)[ \t]*\(?([A-Za-z])[.)][ \t]*(\S.*)")
+"""Matches "A. red", "(b) blue", and "*c) green", whose star marks the right answer."""
+AIKEN_NUMBER = re.compile(r"(?:(?:Q|Question|Frage|No\.?)[ ]?)?\d{1,4}[.):]?[ \t]+", re.IGNORECASE)
+STARRED = re.compile(r"(?m)^[ \t]*\*[ \t]*\(?[A-Za-z][.)][ \t]*\S")
 TRIVIA = re.compile(r"(?m)^#Q[ \t].*\n(?:.*\n){0,8}?\^[ \t]")
 """Trivia in plain text: "#Q question", "^ answer", "A option"."""
 
@@ -51,7 +58,9 @@ def read_quiz(decoded: Decoded, name: str, suffix: str, *, several: bool = False
     text = decoded.text
     if text.lstrip().startswith("<"):
         return _collect(name, "moodle", decoded, _moodle(text, name, several=several))
-    if AIKEN_ANSWER.search(text) and AIKEN_OPTION.search(text):
+    if (AIKEN_ANSWER.search(text) or STARRED.search(text)) and re.search(
+        r"(?m)^[ \t]*\*?\(?[Aa][.)][ \t]*\S", text
+    ):
         return _collect(name, "aiken", decoded, _aiken(text))
     if suffix == ".gift" or (suffix == ".txt" and GIFT_LOOKS.search(text)):
         return _collect(name, "gift", decoded, _gift(text, several=several))
@@ -89,23 +98,34 @@ def _blocks(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _aiken(text: str) -> Read:
-    for line, block in _blocks(text):
+    blocks = list(_blocks(text))
+    numbered = all(AIKEN_NUMBER.match(block.lstrip()) for _, block in blocks)
+    for line, block in blocks:
         lines = [one.strip() for one in block.split("\n")]
-        answer = AIKEN_ANSWER.fullmatch(lines[-1])
-        options = [found for one in lines[:-1] if (found := AIKEN_OPTION.fullmatch(one))]
-        letters = [found[1] for found in options]
-        first = next((n for n, one in enumerate(lines) if AIKEN_OPTION.fullmatch(one)), 0)
-        whole = first > 0 and len(lines) == first + len(options) + 1
-        if not answer or not whole or letters != [chr(65 + n) for n in range(len(letters))]:
-            yield (
-                line,
-                RowRefused("aiken_malformed", "no question, options A. B. ... and a last line ANSWER: X"),
-            )
-        elif not set(right := re.findall("[A-Z]", answer[1])) <= set(letters):
-            yield line, RowRefused("answer_not_in_options", f"ANSWER: {answer[1]} names no option")
-        else:
-            marked = [{"text": found[2], "is_correct": found[1] in right} for found in options]
-            yield line, {"question": "\n".join(lines[:first]), "options": marked}
+        if numbered:
+            lines[0] = AIKEN_NUMBER.sub("", lines[0], count=1)
+        try:
+            yield line, _aiken_question(lines)
+        except RowRefused as fault:
+            yield line, fault
+
+
+def _aiken_question(lines: list[str]) -> dict[str, Any]:
+    """Read a question, its lettered options, and what says which is right: a last line, or a star."""
+    answer = AIKEN_ANSWER.fullmatch(lines[-1])
+    body = lines[:-1] if answer else lines
+    first = next((n for n, one in enumerate(body) if AIKEN_OPTION.fullmatch(one)), 0)
+    options = [found for one in body[first:] if (found := AIKEN_OPTION.fullmatch(one))]
+    letters = [found[2].upper() for found in options]
+    starred = [found[2].upper() for found in options if found["star"]]
+    whole = first > 0 and len(body) == first + len(options)
+    if not whole or letters != [chr(65 + n) for n in range(len(letters))] or bool(answer) == bool(starred):
+        raise RowRefused("aiken_malformed", "no question, options A. B. ... and a last line ANSWER: X")
+    right = re.findall("[A-Z]", answer[1].upper()) if answer else starred
+    if not set(right) <= set(letters):
+        raise RowRefused("answer_not_in_options", f"ANSWER: {', '.join(right)} names no option")
+    marked = [{"text": found[3], "is_correct": found[2].upper() in right} for found in options]
+    return {"question": "\n".join(lines[:first]), "options": marked}
 
 
 def _gift(text: str, *, several: bool) -> Read:

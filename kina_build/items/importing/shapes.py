@@ -13,14 +13,17 @@ from dataclasses import replace
 from typing import Any
 
 from kina_build.items.importing.rawfile import RawFile, RawRow
+from kina_build.items.importing.spreadrows import cut_cells, gather_rows, read_marked_columns, turn_columns
 from kina_build.items.text import fold_name
 
 STEMS = ("stem", "text", "question", "question_text")
 CHOICES = ("choices", "options")
-RIGHT = ("correctanswer", "rightanswer", "correct", "bestanswer")
+RIGHT = ("correctanswer", "rightanswer", "correct", "bestanswer", "answer", "key")
 WRONG_LISTS = ("incorrectanswers", "distractors", "wronganswers")
-WRONG_ONE = re.compile(r"(?:distractor|incorrectanswer|wronganswer|incorrect|wrong)(\d{1,2})")
+WRONG_ONE = re.compile(r"(?:distractor|incorrectanswer|wronganswer|incorrect|wrong)(\d{1,2}|[a-j])")
 """Folded names of columns that hold one wrong answer each: distractor1, "Incorrect Answer 2"."""
+SCORES = ("target_scores", "mc1_targets")
+"""Columns of objects that give each option's text 1 or 0."""
 LISTS = ("questions", "options", "answers")
 """Columns of a passage's parallel lists, as in RACE."""
 MATERIALS = ("article", "passage", "context", "paragraph")
@@ -36,13 +39,14 @@ def recognise(file: RawFile, told: Mapping[str, str]) -> RawFile:
         file: its rows.
         told: fields that the user maps to columns: what is told is not recognised.
     """
-    file = _share_material(_spread_passages(file)) if "question" not in told else file
+    file = _share_material(_spread_passages(turn_columns(file))) if "question" not in told else file
     if not {"question", "options"} & told.keys():
-        file = _apply(file, _lift_question)
+        file = _apply(_apply(file, _lift_question), _lift_messages)
     if not {"options", "correct_answer"} & told.keys():
-        for recogniser in (_gather_wrong, _read_scores):
+        file = gather_rows(file)
+        for recogniser in (_gather_wrong, _read_scores, read_marked_columns):
             file = _apply(file, recogniser)
-    return file
+    return file if "options" in told else cut_cells(file)
 
 
 def _apply(file: RawFile, recogniser: Recogniser) -> RawFile:
@@ -70,6 +74,20 @@ def _lift_question(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return {**values, **kept, "question": inner[stem], "choices": inner[choices]}
 
 
+def _lift_messages(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Lift the question and its answer out of a chat: {"messages": [{"role": "user", ...}, ...]}."""
+    messages = values.get("messages")
+    if not isinstance(messages, list) or not all(isinstance(one, Mapping) for one in messages):
+        return None
+    said = [(one.get("role"), one.get("content")) for one in messages if one.get("role") != "system"]
+    if [role for role, _ in said] != ["user", "assistant"] or not all(
+        isinstance(text, str) for _, text in said
+    ):
+        return None
+    rest = {name: value for name, value in values.items() if name != "messages"}
+    return {**rest, "question": said[0][1], "answer": said[1][1]}
+
+
 def _gather_wrong(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Gather a right answer and its wrong ones, which stand apart, into marked options.
 
@@ -80,9 +98,9 @@ def _gather_wrong(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if right is None or not isinstance(values[right], str | int | float) or isinstance(values[right], bool):
         return None
     listed = next((names[one] for one in WRONG_LISTS if one in names), None)
-    single = sorted((int(m[1]), name) for fold, name in names.items() if (m := WRONG_ONE.fullmatch(fold)))
+    single = sorted((m[1].rjust(2), name) for fold, name in names.items() if (m := WRONG_ONE.fullmatch(fold)))
     wrong = values[listed] if listed else [values[name] for _, name in single]
-    if not isinstance(wrong, list) or not wrong or any(name in values for name in CHOICES):
+    if not isinstance(wrong, list) or not wrong or any(name in names for name in CHOICES):
         return None
     wrong = [one for one in wrong if one is not None and one != ""]
     used = {right, listed, *(name for _, name in single)}
@@ -100,11 +118,12 @@ def _by_text(pair: tuple[str, bool]) -> str:
 
 
 def _read_scores(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Read {"target_scores": {"yes": 1, "no": 0}}, as BIG-bench has it."""
-    scores = values.get("target_scores")
-    if not isinstance(scores, Mapping) or not scores or set(scores.values()) - {0, 1}:
+    """Read {"target_scores": {"yes": 1, "no": 0}}, as BIG-bench and TruthfulQA have it."""
+    column = next((name for name in SCORES if isinstance(values.get(name), Mapping)), "")
+    scores = values.get(column)
+    if not scores or not all(isinstance(one, int | float) and one in (0, 1) for one in scores.values()):
         return None
-    rest = {name: value for name, value in values.items() if name not in ("target_scores", "target")}
+    rest = {name: value for name, value in values.items() if name not in (column, "target")}
     return {**rest, "options": [{"text": text, "is_correct": bool(one)} for text, one in scores.items()]}
 
 

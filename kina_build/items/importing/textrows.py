@@ -22,6 +22,9 @@ DELIMITERS = (",", "\t", ";", "|")
 PROBED_RECORDS = 20
 """Records looked at to find the delimiter."""
 
+MOST_TITLES = 5
+"""Lines above a header, such as the title that a spreadsheet writes there."""
+
 LONGEST_CELL = 1 << 24
 """Characters of the longest cell that is read; csv's own limit is 131,072."""
 
@@ -32,7 +35,8 @@ class Layout:
 
     delimiter: str
     columns: tuple[str, ...]
-    header: bool
+    above: int
+    """Records above the rows: a header, and a title above it; 0 where the file has none."""
 
 
 def read_delimited(decoded: Decoded, name: str, delimiter: str | None, known: Collection[str]) -> RawFile:
@@ -51,7 +55,7 @@ def read_delimited(decoded: Decoded, name: str, delimiter: str | None, known: Co
     rows: list[RawRow] = []
     rejects: list[Reject] = []
     blank = 0
-    for line, record in _records(decoded.text, layout.delimiter, skip=int(layout.header)):
+    for line, record in _records(decoded.text, layout.delimiter, skip=layout.above):
         if isinstance(record, csv.Error):
             rejects.append(RowRefused("csv_bad_quoting", str(record)).at(name, line))
         elif not any(cell.strip() for cell in record):
@@ -65,7 +69,7 @@ def read_delimited(decoded: Decoded, name: str, delimiter: str | None, known: Co
         "format": "tsv" if layout.delimiter == "\t" else "csv",
         "encoding": decoded.encoding,
         "delimiter": layout.delimiter,
-        "header": layout.header,
+        "header": layout.above > 0,
         "columns": [column for column in layout.columns if column],
         "blank_rows": blank,
     }
@@ -103,13 +107,24 @@ def _lay_out(text: str, delimiter: str, known: Collection[str]) -> tuple[tuple[i
     """Cut the file's beginning at a delimiter; the score orders the candidates."""
     probe = islice(_records(text, delimiter), PROBED_RECORDS)
     records = [record for _, record in probe if not isinstance(record, csv.Error)]
-    first = [cell.strip() for cell in records[0]] if records else []
-    hits = sum(fold_name(cell) in known for cell in first)
+    titles = _count_titles(records, known)
+    first = [cell.strip() for cell in records[titles]] if records else []
+    hits = _count_known(first, known)
     even = sum(len(record) == len(first) for record in records)
     if hits >= 2 or not _is_plain_question(records):
-        return (hits, even, len(first)), Layout(delimiter, tuple(first), header=True)
+        return (hits, even, len(first)), Layout(delimiter, tuple(first), titles + 1)
     names = ("question", *LETTERS[: len(first) - 2], "answer")
-    return (1, even, len(first)), Layout(delimiter, names, header=False)
+    return (1, even, len(first)), Layout(delimiter, names, 0)
+
+
+def _count_known(cells: Sequence[str], known: Collection[str]) -> int:
+    return sum(fold_name(cell) in known for cell in cells)
+
+
+def _count_titles(records: Sequence[Sequence[str]], known: Collection[str]) -> int:
+    """Count the records of one cell that stand above a header of well-known names."""
+    titles = next((n for n, one in enumerate(records) if sum(map(bool, map(str.strip, one))) > 1), 0)
+    return titles if titles <= MOST_TITLES and records and _count_known(records[titles], known) >= 2 else 0
 
 
 def _is_plain_question(records: Sequence[Sequence[str]]) -> bool:

@@ -22,12 +22,15 @@ ID_FIELDS = ("item_id", "id", "question_id")
 
 
 class ItemKey(BaseModel):
-    """What a ranking needs of an item: the right letter, options, discipline."""
+    """What a ranking needs of an item: the right letter or letters, options, discipline."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     item_id: str
     letter: str
+    """The right one; of several right answers all, in the options' order: "AC"."""
+    several: bool = False
+    """The item takes several letters, even where one alone is right."""
     options: int
     discipline: str = ""
     texts: tuple[str, ...] = ()
@@ -75,6 +78,7 @@ def key_of(items: Sequence[ItemKey], item_ids: Sequence[str]) -> AnswerKey:
         item_ids=tuple(item_ids),
         keys=tuple(known[i].letter for i in item_ids),
         option_counts=tuple(known[i].options for i in item_ids),
+        several=tuple(known[i].several for i in item_ids),
     )
 
 
@@ -94,8 +98,9 @@ def rekey(asked: Sequence[ItemKey], items: Sequence[ItemKey]) -> list[ItemKey]:
             raise InputError(
                 f"item {one.item_id!r} of --letters-of {fault}", hint="leave out --items to use its own keys"
             )
-        right = places.index(other.letters.index(other.letter))
-        keyed.append(one.model_copy(update={"letter": one.letters[right]}))
+        right = sorted(places.index(other.letters.index(letter)) for letter in other.letter)
+        letters = "".join(one.letters[place] for place in right)
+        keyed.append(one.model_copy(update={"letter": letters, "several": other.several}))
     return keyed
 
 
@@ -130,19 +135,27 @@ def _item_key(values: dict[str, Any], seen: set[str]) -> ItemKey:
         str(option["key"]) if isinstance(option, dict) and "key" in option else LETTERS[place]
         for place, option in enumerate(options)
     ]
-    if not isinstance(letter, str) or letter not in letters:
+    right = _right_letters(letter)
+    if not right or not set(right) <= set(letters) or len(set(right)) < len(right):
         raise ValueError(f"answer: {letter!r} is not one of {', '.join(letters)}")
     discipline = values.get("discipline") or values.get("category") or ""
     texts = tuple(str(o.get("answer") or o.get("text")) if isinstance(o, dict) else str(o) for o in options)
     return ItemKey(
         item_id=str(item_id),
-        letter=letter,
+        letter="".join(sorted(right, key=letters.index)),
+        several=len(right) > 1 or isinstance(letter, list),
         options=len(options),
         discipline=str(discipline),
         texts=texts,
         letters=tuple(letters),
         passage=passage_of(str(values.get("material") or values.get("question_material") or "")),
     )
+
+
+def _right_letters(key: Any) -> str:
+    """Join the letters of a key; "" where it holds none."""
+    letters = key if isinstance(key, list) else [key]
+    return "".join(letters) if all(isinstance(one, str) for one in letters) else ""
 
 
 @dataclass(frozen=True)
@@ -152,6 +165,16 @@ class AnswerKey:
     item_ids: tuple[str, ...]
     keys: tuple[str, ...]
     option_counts: tuple[int, ...]
+    several: tuple[bool, ...] = ()
+    """Whether an item takes several letters; empty where none does."""
+
+    @property
+    def chances(self) -> list[float]:
+        """Return what guessing scores on each item: one of its options, or one of all sets of them."""
+        several = self.several or (False,) * len(self.keys)
+        return [
+            1 / (2**n - 1 if any_set else n) for n, any_set in zip(self.option_counts, several, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -159,7 +182,7 @@ class Floors:
     """Scores that need no knowledge of the items."""
 
     chance: float
-    """Mean over items of 1 / options."""
+    """Mean over items of 1 / options, or of 1 / sets of options where several letters are taken."""
     letter: str
     """The best letter to give every time; the first of equals."""
     letter_accuracy: float
@@ -174,10 +197,10 @@ def find_floors(key: AnswerKey, letters: dict[str, Sequence[str]] | None = None)
         key: of the ranked items.
         letters: model to one letter an item, in the key's order.
     """
-    counts = Counter(key.keys)
+    counts = Counter(one for one in key.keys if len(one) == 1) or Counter(key.keys)
     letter = min(counts, key=lambda c: (-counts[c], c))
     return Floors(
-        chance=float(np.mean([1 / n for n in key.option_counts])),
+        chance=float(np.mean(key.chances)),
         letter=letter,
         letter_accuracy=counts[letter] / len(key.keys),
         habits={model: letter_habit(row, key) for model, row in (letters or {}).items()},

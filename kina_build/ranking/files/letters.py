@@ -29,8 +29,15 @@ def read_letters(path: Path, items: Sequence[ItemKey]) -> ScoreTable:
     Anything but an item's own key scores 0, "-" (no letter) and letters it does not have too.
 
     Raises:
-        RowErrors: a string of another length than the items, or a repeated model.
+        InputError: an item with several right answers, or a repeated model.
+        RowErrors: a string of another length than the items.
     """
+    several = next((key.item_id for key in items if key.several), None)
+    if several is not None:
+        raise InputError(
+            f"{path}: one letter an item, but item {several!r} takes several",
+            hint="rank the scores that `kina score` gives: --scores",
+        )
     rows = read_records(path, LetterRow)
     faults = [
         RowFault(str(path), line, f"answers: {len(row.answers)} letters for {len(items)} items")

@@ -36,7 +36,7 @@ DOUBTFUL = re.compile(
     r"\([A-Za-z]\)|\b[A-Z]\s+(?:is|was|are)\s+(?:not\b|correct|incorrect|wrong|right|true|false)"
     r"|\b(?i:option|answer|choice)s?\s+[b-z]\b"
     r"|\b(?i:ans|answer|key|option|choice|respuesta|resposta|antwort|lösung|réponse|risposta"
-    r"|ответ)\b\W{0,4}[a-j]\b(?=\W*$|[.,;)\]])"
+    r"|ответ)\b(?:\s+(?:is|was|ist|est|es))?\W{0,4}[A-Ja-j]\b(?=\W*$|[.,;)\]]|\s+(?:is|was)\s+(?:right|correct|true)\b)"
 )
 """Letters in an explanation that may name options."""
 

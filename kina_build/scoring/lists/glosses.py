@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 
-_AROUND = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’«»„*_`~"
-"""Signs that are no part of a name where they stand around it: blanks, quotes, emphasis."""
+from kina_build.scoring.lists.normalise import TURKIC, has_article, skeleton, tier_one, tier_three, tier_two
+
+_AROUND = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’«»„*_`~✅✓✔☑"
+"""Signs that are no part of a name where they stand around it: blanks, quotes, emphasis, ticks."""
 
 _BOLD = re.compile(r"\s*(?:\*\*|__)(?P<name>[^*_\n]{1,200})(?:\*\*|__)\s*(?P<gloss>.*)", re.DOTALL)
 _DASHED = re.compile(r"\s+[-–—―−→]+>?\s+|\s*[:：=]\s+|(?<=[^\W\d])：|\s+\.\.\.\s+")
+_COLON = re.compile(r"\s*[:：=]\s*|\s+→\s+")
+"""What parts "France" from "Paris" in "France: Paris"."""
 _BRACKET = re.compile(
     r"^(?P<name>[^()（）\[\]]*[^()（）\[\]\s])\s*[（(\[](?P<gloss>[^()（）\[\]]*)[)）\]]\.?$"
 )
@@ -22,8 +26,50 @@ LONGEST_ENTRY = 2_000
 _NO_GLOSS = re.compile(r"[^\W_]+(?: [^\W_]+)*")
 """Matches "New York", which is read in one way, not "New York (city)" nor "gold: a metal"."""
 
-Known = Callable[[str], bool]
-"""Tells whether a text is a name of the question."""
+_FIGURES = re.compile(r"\d{4}|\d[.,]\d")
+"""What a date or a decimal holds: their forms change more than signs."""
+_DATE = re.compile(r"\d{4}[- ]\d{2}[- ]\d{2}")
+
+
+class Known:
+    """The names of a question, under the forms they are matched by."""
+
+    def __init__(self, names: Collection[str], language: str) -> None:
+        self._code = language.split("-", maxsplit=1)[0].lower()
+        self._forms = {form for name in names for form in _forms(name, self._code)}
+        self._skeletons = {skeleton(form) for form in self._forms if form.isascii()}
+        parted = (re.split("[,，،]", name, maxsplit=1) for name in names)
+        self._heads = {_forms(parts[0], self._code)[-1] for parts in parted if len(parts) > 1}
+        self._dated = any(_DATE.fullmatch(form) for form in self._forms)
+        self._told: dict[str, bool] = {}
+
+    def __call__(self, name: str) -> bool:
+        """Tell whether a text is one of the names."""
+        if not self._forms or len(name) > LONGEST_ENTRY:
+            return False
+        told = self._told.get(name)
+        if told is None:
+            told = self._told[name] = self._is_known(name)
+        return told
+
+    def may_open(self, piece: str) -> bool:
+        """Tell whether a name that holds a comma begins with a piece."""
+        if self._dated and piece[-1:].isdigit():
+            return True  # "May 3, 1990"
+        return bool(self._heads) and _forms(bare(piece), self._code)[-1] in self._heads
+
+    def _is_known(self, name: str) -> bool:
+        if name.isascii() and self._code not in TURKIC and skeleton(name) not in self._skeletons:
+            # most texts are told from all names by their letters alone
+            varied = has_article(name, self._code) or _FIGURES.search(name) is not None
+            return varied and not self._forms.isdisjoint(_forms(name, self._code))
+        return not self._forms.isdisjoint(_forms(name, self._code))
+
+
+def _forms(name: str, code: str) -> tuple[str, ...]:
+    one = tier_one(name, code)
+    two = tier_two(one, code)
+    return one, two, tier_three(two, code)
 
 
 def bare(name: str) -> str:
@@ -54,16 +100,23 @@ def _explained(entry: str, whole: str) -> Iterator[tuple[str, str]]:
     head = _DASHED.split(whole, maxsplit=1)[0]
     if head != whole:
         yield "before gloss", bare(head)
-    for text in dict.fromkeys((whole, head.strip(), whole.partition(",")[0].strip())):
-        bracket = _BRACKET.match(text) if text.rstrip(".\n").endswith((")", "）", "]")) else None
-        if bracket:
-            yield "before bracket", bare(bracket["name"])
-            yield "inside bracket", bare(bracket["gloss"])
+    yield from _bracketed((whole, head.strip(), whole.partition(",")[0].strip()))
     for text in (whole, head):
         if text.endswith((".", "。")):
             yield "without full stop", bare(text.rstrip(".。"))
     if "," in whole:
         yield "before comma", bare(whole.partition(",")[0])
+    if head != whole and (colon := _COLON.search(whole)):
+        yield "after colon", bare(whole[colon.end() :])
+
+
+def _bracketed(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield what stands before a closing bracket and inside it."""
+    for text in dict.fromkeys(texts):
+        bracket = _BRACKET.match(text) if text.rstrip(".\n").endswith((")", "）", "]")) else None
+        if bracket:
+            yield "before bracket", bare(bracket["name"])
+            yield "inside bracket", bare(bracket["gloss"])
 
 
 def resolve(entry: str, known: Known, *, cut: bool = True) -> tuple[str, str]:
@@ -102,13 +155,28 @@ MORE: dict[str, tuple[str, ...]] = {
     "he": ("ו",),
     "hi": ("और", "तथा", "एवं"),
     "sr": ("и", "i"),
+    "bn": ("ও", "এবং"),
+    "ur": ("اور",),
+    "cs": ("a", "i"),
+    "sk": ("a", "i"),
+    "sv": ("och", "samt"),
+    "da": ("og", "samt"),
+    "nb": ("og", "samt"),
+    "fi": ("ja", "sekä"),
+    "hu": ("és", "valamint"),
+    "nl": ("en", "alsook"),
+    "el": ("και", "κι"),
+    "id": ("dan", "serta"),
+    "vi": ("và", "cùng"),
+    "ro": ("și", "şi"),
+    "th": ("และ", "กับ"),
 }
 """Conjunctions of lists by language, beyond CLDR's one."""
 
 UNSPACED = frozenset({"zh", "ja"})
 """Languages that write no blanks around the word."""
 
-PREFIXED = frozenset({"ar", "he"})
+PREFIXED = frozenset({"ar", "he", "th"})
 """Languages that write it before the last name without a blank."""
 
 

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import re
-import string
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Sequence
 
-from kina_build.scoring.lists.blocks import INLINE_MARKS, is_remark
+from kina_build.scoring.lists.blocks import is_remark
+from kina_build.scoring.lists.cutting import CLOSED, COMMAS, HARD, OPENED, cut, cut_at_marks, rejoin, signs_of
 from kina_build.scoring.lists.glosses import LONGEST_ENTRY, Known, bare, ends, joins, opens
 
-_HARD = "\n;；؛、|"
-_COMMAS = ",，،"
-_OPEN, _CLOSE = "([{（［【「『《〈", ")]}）］】」』》〉"
-_MARK_HINT = re.compile(r"[\d)）①-⑳❶-❿➀-➉]")
-"""A sign that every mark inside a line has."""
-_ANY_CUT = re.compile(rf"[{_HARD}{_COMMAS}/.!?。！？]")
-_GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d])")
-_SLASHES = re.compile(r"\s+/\s+")
+_ANY_CUT = re.compile(rf"[{HARD}{COMMAS}/.!?。！？·•‧→⟶➜>\t]")
+_SLASHES = re.compile(r"\s+[/·•‧|]\s+|\t+")
+_ARROWS = re.compile(r"\s+(?:→|⟶|➜|-+>|=>)\s+")
 _AFTER_SENTENCE = re.compile(r"(?<=[.!?。！？])\s*(?=\S)")
 _LEAD_VERB = re.compile(
     r"\b(?:are|were|is|was|include|includes|included|comprise|namely|called|sont|sind|waren|son|fueron|sono|são|zijn|är|er|są|это|"
@@ -26,24 +20,31 @@ _LEAD_VERB = re.compile(
     re.IGNORECASE,
 )
 _ENDING = re.compile(
-    r"(?:の[一二三四五六七八九十\d]+[つ個人種]?)?(?:です|である|になります|となります|입니다)[。.]?$"
+    r"\s*(?:हैं|है|ہیں|ہے|হলো|হল|আছে)?[।۔]$|(?:の[一二三四五六七八九十\d]+[つ個人種]?)?(?:です|である|になります|となります|입니다)[。.]?$"
     r"|[\s,，、]*(?:\betc\b\.?|\band so on\b|\band others\b|\busw\b\.?|и т\.\s?д\.|等等?|など|\.{3,}"
     r"|…)[。.]?$|(?<!\b[A-Z])[。.！!]+$",
     re.IGNORECASE,
 )
 _COUNT = re.compile(r"\s*[(（]\s*(?:\d+|all|in total)\b[^()（）]{0,30}[)）]\s*$", re.IGNORECASE)
 _ET_CETERA = re.compile(
-    r"\W*(?:etc|and so on|and others|and more|usw|и т\.\s?д|等等?|など|others)?\W*", re.IGNORECASE
+    r"\W*(?:etc|and so on|(?:and |among )?(?:many )?others|and (?:many )?more|usw|u\.\s?a|entre (?:autres"
+    r"|otros|outros)"
+    r"|и т\.\s?д|и др|等等?|など)?\W*",
+    re.IGNORECASE,
 )
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_LETTERS = re.compile(r"(?:(?<=\s)|^)(?P<mark>[A-Za-z])[.)]\s+")
-_ORDINALS = re.compile(
-    rf"(?:(?<=[.;,]\s)|^)(?:and )?(?P<mark>{'|'.join(ORDINALS)})(?:ly)?[,:]?\s+", re.IGNORECASE
+_OPENING = re.compile(
+    r"^(?:so|thus|therefore|hence|sure|okay|ok|yes|well|certainly|of course|donc|also|por lo tanto"
+    r"|portanto|quindi"
+    r"|итак|所以|因此)\s?[,!:，、]\s*",
+    re.IGNORECASE,
 )
-LEAST_MARKS = 3
-"""Marks in order that make an enumeration: two may be initials."""
+"""Matches "So, " before a list, which is no member of it."""
+_ONLY = re.compile(r"^(?:only|just|solely)\s+", re.IGNORECASE)
 TAIL = 100
 """Characters in which an ending is looked for: over a whole reply, runs of blanks would cost their square."""
+
+BLANK_PARTED = ("th", "lo", "km", "my")
+"""Languages that write no blanks between words, but may between names."""
 
 LONGEST_PAIR = 1_000
 """Characters of a piece that is searched for a conjunction: two names are not longer."""
@@ -54,7 +55,7 @@ WORDS_OF_A_CLAUSE = 5
 
 def is_one(text: str, language: str) -> bool:
     """Tell whether a text holds nothing that split_inline could cut it at."""
-    return not (_ANY_CUT.search(text) or joins(language).search(text) or _enumerated(text.strip()))
+    return not (_ANY_CUT.search(text) or joins(language).search(text) or cut_at_marks(text.strip()))
 
 
 def split_inline(text: str, language: str, known: Known) -> list[str] | None:
@@ -68,12 +69,15 @@ def split_inline(text: str, language: str, known: Known) -> list[str] | None:
     text = text.strip()
     if known(bare(text)):
         return [text]
-    numbered = _enumerated(text)
+    whole = [piece for piece in cut(text, HARD + COMMAS) if piece.strip()] if text[:1].isdigit() else []
+    if len(whole) > 1 and all(known(bare(piece)) for piece in whole):
+        return whole  # dates such as "1. Mai 1990" are no enumeration
+    numbered = cut_at_marks(text)
     if numbered is not None:
         parts = [ends(language).sub("", piece.strip()) for piece in numbered]
         parts = [piece[:-1] if known(bare(piece[:-1])) else piece for piece in parts]
         return [_trimmed(piece, language, known) for piece in parts if piece.strip(" ,;，；、")]
-    text, led = _without_lead(_without_remarks(text), known)
+    text, led = _without_lead(_OPENING.sub("", _without_remarks(text, known)), known)
     pieces = [_trimmed(piece, language, known) for piece in _pieces(text, language, known)]
     pieces = [piece for piece in pieces if not _ET_CETERA.fullmatch(piece) or known(bare(piece))]
     pieces = _without_subject(pieces, known)
@@ -82,41 +86,20 @@ def split_inline(text: str, language: str, known: Known) -> list[str] | None:
     return pieces
 
 
-def _enumerated(text: str) -> list[str] | None:
-    """Cut "1. Gauss 2. Euler" at its marks."""
-    marks = list(INLINE_MARKS.finditer(text)) if _MARK_HINT.search(text) else []
-    if len(marks) < 2:
-        marks = _in_order(text)
-    if len(marks) < 2:
-        return None
-    ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    return [text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
-
-
-def _in_order(text: str) -> list[re.Match[str]]:
-    """Return marks that count from the first, at the start: "A. x B. y C. z", "First, x. Second, y"."""
-    for pattern, order in ((_LETTERS, string.ascii_lowercase), (_ORDINALS, ORDINALS)):
-        if not pattern.match(text):
-            continue
-        marks: list[re.Match[str]] = []
-        for mark in pattern.finditer(text):
-            if len(marks) < len(order) and mark["mark"].lower() == order[len(marks)]:
-                marks.append(mark)
-        if len(marks) >= LEAST_MARKS and not text[: marks[0].start()].strip():
-            return marks
-    return []
-
-
-def _without_remarks(text: str) -> str:
+def _without_remarks(text: str, known: Known) -> str:
     """Drop sentences that talk about the list, behind it or before it."""
     parts = _AFTER_SENTENCE.split(text)
     if len(parts) < 2:
         return text
-    kept = [part for place, part in enumerate(parts) if place == 0 or not is_remark(part)]
-    first = kept[0]
-    if len(kept) > 1 and is_remark(first):
+    kept = [part for place, part in enumerate(parts) if place == 0 or not _remarks(part, known)]
+    if len(kept) > 1 and _remarks(kept[0], known):
         kept = kept[1:]
     return " ".join(kept) if len(kept) < len(parts) else text
+
+
+def _remarks(sentence: str, known: Known) -> bool:
+    """Tell whether a sentence talks about the list and names none of its members."""
+    return is_remark(sentence) and not any(known(bare(piece)) for piece in cut(sentence, HARD + COMMAS))
 
 
 def _without_lead(text: str, known: Known) -> tuple[str, bool]:
@@ -137,9 +120,9 @@ def _colon(text: str) -> int:
     if ":" not in text and "：" not in text:
         return -1
     depth = 0
-    for found in _signs(":：").finditer(text):
+    for found in signs_of(":：").finditer(text):
         place, sign = found.start(), found[0]
-        depth += (sign in _OPEN) - (sign in _CLOSE)
+        depth += (sign in OPENED) - (sign in CLOSED)
         if (
             sign in ":："
             and depth <= 0
@@ -150,61 +133,24 @@ def _colon(text: str) -> int:
 
 
 def _pieces(text: str, language: str, known: Known) -> list[str]:
-    hard = [piece for piece in cut(text, _HARD) if piece.strip()]
+    hard = [piece for piece in cut(text, HARD) if piece.strip()]
     slashed = _SLASHES.split(text)
+    arrows = _ARROWS.split(text)
     if len(hard) > 1:
         return _conjoined(hard, language, known)
+    if len(arrows) > 2:  # one arrow leads to a gloss
+        return arrows
     if len(slashed) > 1:
         return slashed
-    return _conjoined(rejoin(list(cut(text, _COMMAS)), known), language, known)
+    pieces = rejoin(list(cut(text, COMMAS)), known)
+    return _conjoined(pieces if len(pieces) > 1 else _blank_parted(text, language, known), language, known)
 
 
-def cut(text: str, delimiters: str) -> Iterator[str]:
-    """Yield the parts between delimiters that stand outside brackets and not inside a number."""
-    if not any(map(text.__contains__, delimiters)):
-        yield text
-        return
-    held = _commas_of_numbers(text) if "," in delimiters else frozenset()
-    depth = start = 0
-    for found in _signs(delimiters).finditer(text):
-        place, sign = found.start(), found[0]
-        if sign in _OPEN:
-            depth += 1
-        elif sign in _CLOSE:
-            depth = max(0, depth - 1)
-        elif (depth == 0 or sign == "\n") and place not in held:
-            depth = 0
-            yield text[start:place]
-            start = place + 1
-    yield text[start:]
-
-
-@cache
-def _signs(delimiters: str) -> re.Pattern[str]:
-    return re.compile(f"[{re.escape(delimiters + _OPEN + _CLOSE)}]")
-
-
-def _commas_of_numbers(text: str) -> frozenset[int]:
-    """Return the places of the commas of "3,000"; "1,2,000" is a list."""
-    groups = [m.span() for m in _GROUPS.finditer(text) if text[m.start() - 1 : m.start()] != ","]
-    return frozenset(place for start, end in groups for place in range(start, end) if text[place] == ",")
-
-
-def rejoin(pieces: Sequence[str], known: Known, longest: int = 4) -> list[str]:
-    """Put names that hold commas together again, the longest first."""
-    joined: list[str] = []
-    place = 0
-    while place < len(pieces):
-        for length in range(min(longest, len(pieces) - place), 1, -1):
-            name = ",".join(pieces[place : place + length])
-            if known(plain := bare(name)) or (plain.endswith(".") and known(plain.rstrip("."))):
-                joined.append(name)
-                place += length
-                break
-        else:
-            joined.append(pieces[place])
-            place += 1
-    return joined
+def _blank_parted(text: str, language: str, known: Known) -> list[str]:
+    """Cut at blanks where a script has them between names only, if that gives names of the question."""
+    parts = text.split() if language[:2] in BLANK_PARTED and len(text) <= LONGEST_ENTRY else []
+    named = [opens(language).sub("", part) for part in parts if part not in ("ได้แก่", "คือ", "ประกอบด้วย")]
+    return named if sum(known(bare(part)) for part in named) > 1 else [text]
 
 
 def _conjoined(pieces: Sequence[str], language: str, known: Known) -> list[str]:
@@ -258,7 +204,9 @@ def _trimmed(piece: str, language: str, known: Known) -> str:
         shorter = _without_tail(pattern, piece).strip()
         if shorter:
             piece = shorter
-    return opens(language).sub("", piece).strip() if not known(bare(piece)) else piece
+    if known(bare(piece)):
+        return piece
+    return _ONLY.sub("", opens(language).sub("", piece).strip())
 
 
 def _without_subject(pieces: Sequence[str], known: Known) -> list[str]:
@@ -266,7 +214,7 @@ def _without_subject(pieces: Sequence[str], known: Known) -> list[str]:
     if not pieces or known(bare(pieces[0])) or (pieces[0].isascii() and " " not in pieces[0]):
         return list(pieces)
     first = pieces[0]
-    verbs = list(_LEAD_VERB.finditer(first))
+    verbs = list(_LEAD_VERB.finditer(first, 0, first.find("(") if "(" in first else len(first)))
     for match in verbs:
         if len(first) - match.end() <= LONGEST_ENTRY and known(bare(first[match.end() :])):
             return [first[match.end() :], *pieces[1:]]

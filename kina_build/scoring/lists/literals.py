@@ -21,7 +21,7 @@ MOST_STARTS = 50
 DEEPEST = 20
 """Brackets inside brackets that are read as Python."""
 
-_START = re.compile(r"[\[{(](?=\s*(?:[\"'“\[{\d-]|$))|[\[{](?=\s*[\]}])")
+_START = re.compile(r"[\[{(](?=\s*(?:[\"'“\[{\d-]|$))|[\[{](?=\s*[\]}])(?! \]\s*\w)")
 _RANKS = frozenset(
     {"no", "no.", "nr", "n", "#", "rank", "id", "number", "index", "position", "order", "num", "序号", "编号"}
 )

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from kina_build.scoring.lists.figures import fold_date, fold_decimals
+
 FORMS_KEPT = 1 << 17
 """Names whose forms are remembered; golds repeat between models and samples."""
 
@@ -77,9 +79,10 @@ def tier_one(name: str, language: str = "") -> str:
 
 @lru_cache(maxsize=FORMS_KEPT)
 def tier_two(form: str, language: str = "") -> str:
-    """Drop articles and punctuation of any script; "+", "#" and decimal points stay."""
+    """Drop articles and punctuation of any script, and write dates one way; "+", "#", decimal points stay."""
     article = _ANY_ARTICLE.get(language)
-    text = _THOUSANDS.sub("", article.sub("", form) if article else form)
+    text = article.sub("", form) if article else form
+    text = _THOUSANDS.sub("", fold_decimals(fold_date(text, language), language))
     if text.isascii() and not _DECIMAL.search(text):
         kept = text.translate(_UNPUNCTUATED)
     else:

@@ -7,19 +7,23 @@ has the status unparsed, and what declines the status refused.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from kina_build.chat.objects import find_objects
 from kina_build.scoring.lists.blocks import Block, find_blocks, name_column
-from kina_build.scoring.lists.glosses import LONGEST_ENTRY, Known, bare, conjunction, drop_links, resolve
+from kina_build.scoring.lists.glosses import Known, bare, conjunction, resolve
 from kina_build.scoring.lists.inline import is_one, split_inline
 from kina_build.scoring.lists.literals import read_literal
-from kina_build.scoring.lists.normalise import TURKIC, has_article, skeleton, tier_one, tier_three, tier_two
+from kina_build.scoring.lists.markup import (
+    after_announcement,
+    drop_citations,
+    plain_lines,
+    unbracket,
+    unwrap_answer,
+)
 from kina_build.scoring.replies import denials
 from kina_build.scoring.replies.clean import drop_reasoning
 from kina_build.scoring.replies.patterns import Cues
@@ -31,19 +35,24 @@ ListStatus = Literal["ok", "refused", "empty", "unparsed"]
 WORDS_OF_A_SENTENCE = 4
 """Words from which a text may be a sentence."""
 
-LONGEST_REPLY = 400_000
+LONGEST_REPLY = 20_000_000
 """Characters of a reply that are read: no list of names is longer."""
 
 _FENCE = re.compile(r"```([\w-]*)[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _ONE_WORD = re.compile(r"[\w.'-]*", re.ASCII)
 """What lists nothing: a word without blanks and separators."""
-_ITEM = re.compile(r"<li\b[^<>]{0,100}>", re.IGNORECASE)
-_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-_TAG = re.compile(r"</?(?:ul|ol|li|p|b|i|em|strong|div|span|u)\b[^<>]{0,100}>", re.IGNORECASE)
 _NONE = re.compile(
-    r"\W*(?:none|nothing|n/?a|no (?:answer|objects?|members?)|unknown|null|keine?|aucune?|ninguno|无"
-    r"|なし|없음)\W*",
+    r"\W*(?:(?:there (?:is|are)|it is|(?:the )?(?:\w+ )?(?:answer|set|list|intersection|result) is)(?:"
+    r" an?)? )?"
+    r"(?:none|nothing|n/?a|no (?:answer|objects?|members?)|unknown|null|(?:an? )?empty(?: set| list)?"
+    r"|keine?|aucune?"
+    r"|ninguno|nessuno|nenhum|нет|无|沒有|没有|なし|該当なし|없음|ไม่มี|لا يوجد)\W*"
+    r"|\W*no (?:such )?[\w ]{1,60}\b(?:exists?|qualif(?:y|ies)|meets? \w[\w ]{0,30}|satisf(?:y|ies) \w[\w"
+    r" ]{0,30})\W*",
     re.IGNORECASE,
+)
+_I_DECLINE = re.compile(
+    r"\W*i(?:'m| am)? (?:do not|don['’]t|cannot|can['’]t|am not|not|unable)\b", re.IGNORECASE
 )
 _REFUSED = Cues((*denials.REFUSALS, "not able", "unfortunately", "désolé", "申し訳", "no puedo", "could you"))
 
@@ -61,16 +70,6 @@ class ListReading:
     """Names found in an entry only before or inside its gloss."""
 
 
-LONGEST_OBJECT = 20_000
-"""Characters in which an object is looked for that holds the list as a text."""
-_ANSWER_FIELDS = frozenset({"answer", "answers", "final_answer", "list", "result", "results", "response"})
-_BARE_LIST = re.compile(r"(?P<open>[\[{])(?P<inner>[^\[\]{}\"]{1,20000}[,;][^\[\]{}\"]{1,20000})[\]}]\.?")
-"""Matches "[gold, silver]", not '["gold"]' nor "[gold](address)"."""
-LONGEST_SIGNS = 100
-_SIGNS = re.compile(r"[^\w\n]{200,}")
-"""Signs and blanks in a row that no list holds: what looks for endings would walk them again and again."""
-
-
 def parse_names(response: str, language: str | None = None, known: Collection[str] = ()) -> list[str]:
     """List the names of a reply, as read_list does."""
     return list(read_list(response, language, known).names)
@@ -86,14 +85,14 @@ def read_list(response: str, language: str | None = None, known: Collection[str]
             themselves, and tell a name from its gloss.
     """
     text = drop_reasoning(response)[0][:LONGEST_REPLY].replace("\r\n", "\n").replace("\r", "\n").strip()
-    is_known = _tell_known(known, language or "")
-    text = _unwrapped_object(text)
+    is_known = Known(known, language or "")
+    text = drop_citations(unwrap_answer(text))
     literal = _literal(text)
     if literal is not None:
         return _reading(literal, "literal", lambda name: ("whole", bare(name)))
     if not re.search(r"\w", text):
         return ListReading((), "empty")
-    text = _unbracketed(_SIGNS.sub(lambda run: run[0][:LONGEST_SIGNS], text))
+    text = unbracket(after_announcement(text))
     if _NONE.fullmatch(text) and not is_known(bare(text)):
         return ListReading((), "empty", "none")
     block = _blocks(text, is_known)
@@ -105,29 +104,10 @@ def read_list(response: str, language: str | None = None, known: Collection[str]
     return _reading(entries, block.kind, lambda entry: resolve(entry, is_known, cut=block.kind != "lines"))
 
 
-def _unwrapped_object(text: str) -> str:
-    """Return the one text of an object that holds the list as a text: {"answer": "gold, silver"}."""
-    if "{" not in text:
-        return text
-    for found in find_objects(text[:LONGEST_OBJECT]):
-        named = [value for name, value in found.items() if str(name).strip().casefold() in _ANSWER_FIELDS]
-        values = named or (list(found.values()) if len(found) == 1 else [])
-        if len(values) == 1 and isinstance(values[0], str):
-            return values[0].strip()
-        return text
-    return text
-
-
-def _unbracketed(text: str) -> str:
-    """Return what stands in the brackets of a list whose names have no quotes: [gold, silver]."""
-    found = _BARE_LIST.fullmatch(text)
-    return found["inner"].strip() if found else text
-
-
 def _declines(text: str) -> bool:
     """Tell whether a text is a sentence that declines, and not a name that holds such a word."""
     sentence = len(text.split()) >= WORDS_OF_A_SENTENCE or not text.isascii()
-    return sentence and _REFUSED.occurs(text)
+    return (sentence and _REFUSED.occurs(text)) or _I_DECLINE.match(text) is not None
 
 
 def _reading(entries: Iterable[str], rule: str, named: Callable[[str], tuple[str, str]]) -> ListReading:
@@ -152,10 +132,7 @@ def _blocks(text: str, known: Known) -> Block:
         if fence[1].lower() in ("csv", "tsv"):
             return Block("table", tuple(_of_csv(fence[2], known)))
         text = fence[2] if fence[2].strip() else text
-    if "<" in text:
-        text = _TAG.sub("", _BREAK.sub("\n", _ITEM.sub("\n- ", text)))
-    text = drop_links(html.unescape(text) if "&" in text else text)
-    return find_blocks(text)
+    return find_blocks(plain_lines(text), known)
 
 
 def _of_csv(text: str, known: Known) -> list[str]:
@@ -219,33 +196,3 @@ def _is_listing(entry: str, inner: list[str], *, lines: bool) -> bool:
         and not re.search(r"\s[-–—]\s|[()（）]", entry)
         and all(len(part.split()) <= 3 for part in inner)
     )
-
-
-def _tell_known(known: Collection[str], language: str) -> Known:
-    """Return a test for the names of the question, under the forms they are matched by."""
-    code = language.split("-", maxsplit=1)[0].lower()
-    forms = {form for name in known for form in _forms(name, code)}
-    if not forms:
-        return _nothing
-    skeletons = {skeleton(form) for form in forms if form.isascii()}
-
-    def is_known(name: str) -> bool:
-        if len(name) > LONGEST_ENTRY:
-            return False
-        if name.isascii() and code not in TURKIC and skeleton(name) not in skeletons:
-            # most texts are told from all names by their letters alone
-            return has_article(name, code) and not forms.isdisjoint(_forms(name, code))
-        return not forms.isdisjoint(_forms(name, code))
-
-    return cache(is_known)
-
-
-def _nothing(_name: str) -> bool:
-    """Know no name."""
-    return False
-
-
-def _forms(name: str, code: str) -> tuple[str, ...]:
-    one = tier_one(name, code)
-    two = tier_two(one, code)
-    return one, two, tier_three(two, code)

@@ -33,7 +33,8 @@ class Wanted:
 
 def is_samples(rows: Sequence[Row]) -> bool:
     """Tell whether rows are samples of lm-evaluation-harness."""
-    return bool(rows) and {"doc_id", "doc", "target", "filter"} <= set(rows[0].values)
+    names = set(rows[0].values) if rows else set()
+    return {"doc_id", "doc", "target"} <= names and bool(names & {"filter", "filtered_resps"})
 
 
 def read_samples(rows: Sequence[Row], name: str, results: Mapping[str, Any] | None, wanted: Wanted) -> Log:
@@ -48,13 +49,13 @@ def read_samples(rows: Sequence[Row], name: str, results: Mapping[str, Any] | No
     Raises:
         InputError: several filters or a metric that is not there; no model named.
     """
-    filters = list(dict.fromkeys(str(row.values.get("filter")) for row in rows))
+    filters = list(dict.fromkeys(_filter(row) for row in rows))
     chosen = wanted.filter or filters[0]
     if chosen not in filters or (len(filters) > 1 and wanted.filter is None):
         raise InputError(
             f"{name}: answers by the filters {', '.join(filters)}", hint="name one of them: --filter"
         )
-    metrics = [str(one) for one in rows[0].values.get("metrics") or ()]
+    metrics = _metrics(rows[0].values)
     metric = wanted.metric or next(iter(metrics), "")
     if metric not in metrics:
         raise InputError(f"{name}: no metric {metric!r}", hint=f"it has {', '.join(metrics) or 'none'}")
@@ -65,14 +66,26 @@ def read_samples(rows: Sequence[Row], name: str, results: Mapping[str, Any] | No
             f"{name}: samples name no model", hint="give results_<time>.json beside it, or --model NAME"
         )
     dataset = text(part(results, "configs", task, "metadata", "content_hash"))
-    trials = [
-        _sample(row.values, model, task, metric, dataset)
-        for row in rows
-        if str(row.values.get("filter")) == chosen
-    ]
+    trials = [_sample(row.values, model, task, metric, dataset) for row in rows if _filter(row) == chosen]
     stated = number(part(results, "results", task, f"{metric},{chosen}"))
     by_place = _named(rows[0].values) is None
     return Log(LM_EVAL, model, task, metric, number_epochs(trials), stated, by_place=by_place)
+
+
+NO_FILTER = "none"
+"""lm-eval's word for answers as they came, which versions before 0.4.3 left out."""
+
+
+def _filter(row: Row) -> str:
+    return str(row.values.get("filter") or NO_FILTER)
+
+
+def _metrics(row: Mapping[str, Any]) -> list[str]:
+    """Return the metrics of a row; older versions do not list them, and they are its numbers in [0, 1]."""
+    listed = row.get("metrics")
+    if isinstance(listed, list):
+        return [str(one) for one in listed]
+    return [name for name, value in row.items() if name != "doc_id" and number(value) is not None]
 
 
 def _named(row: Mapping[str, Any]) -> Any:

@@ -61,8 +61,12 @@ def read_runner(path: Path, model: str | None = None) -> list[Log]:
     return [Log(RUNNER, name, path.stem, "letter, by our rule", trials) for name, trials in found.items()]
 
 
-FIXED = ("item_id", "discipline")
-"""Columns of a matrix that are no model."""
+IDS = ("item_id", "question_id", "id", "qid", "instance_id", "sample_id")
+"""Columns of a matrix that name the item, the first one that is there."""
+FIXED = ("discipline", "category", "subject")
+"""Columns of a matrix that say what an item is about."""
+VERDICTS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
+"""Words that spreadsheets write for 1 and 0."""
 
 
 def is_mmlu_pro(rows: Sequence[Row]) -> bool:
@@ -108,9 +112,12 @@ def _mmlu_pro_row(values: Mapping[str, Any], model: str) -> Trial:
 def is_matrix(rows: Sequence[Row]) -> bool:
     """Tell whether rows are a matrix: item_id, perhaps discipline, and a column a model."""
     columns = set().union(*(row.values for row in rows[:100]))
-    return (
-        "item_id" in columns and bool(columns - set(FIXED)) and not columns & {"score", "response", "model"}
-    )
+    own = next((one for one in IDS if one in columns), None)
+    models = columns - {own, *FIXED}
+    if own is None or not models or columns & {"score", "response", "model"}:
+        return False
+    # under another name for the id, only cells that are scores make a matrix
+    return own == IDS[0] or all(_is_score(row.values.get(one)) for row in rows[:100] for one in models)
 
 
 def read_matrix(rows: Sequence[Row], name: str) -> list[Log]:
@@ -119,12 +126,14 @@ def read_matrix(rows: Sequence[Row], name: str) -> list[Log]:
     Raises:
         RowErrors: a cell that is not a number in [0, 1], a row without an id.
     """
-    models = [one for one in dict.fromkeys(key for row in rows for key in row.values) if one not in FIXED]
+    columns = dict.fromkeys(key for row in rows for key in row.values)
+    own = next(one for one in IDS if one in columns)
+    models = [one for one in columns if one not in (own, *FIXED)]
     found: dict[str, list[Trial]] = {model: [] for model in models}
     faults: list[RowFault] = []
     for row in rows:
         try:
-            for trial in _cells(row.values, models):
+            for trial in _cells(row.values, own, models):
                 found[trial.model].append(trial)
         except ValueError as error:
             faults.append(row.fault(str(error)))
@@ -134,17 +143,30 @@ def read_matrix(rows: Sequence[Row], name: str) -> list[Log]:
     return [Log(MATRIX, model, task, "score", number_epochs(trials)) for model, trials in found.items()]
 
 
-def _cells(values: Mapping[str, Any], models: Sequence[str]) -> Iterator[Trial]:
-    item_id = values.get("item_id")
-    if not item_id:
-        raise ValueError("item_id: required")
-    discipline = str(values.get("discipline") or "")
+def _is_score(cell: Any) -> bool:
+    score = _score(cell)
+    return score is None or 0 <= score <= 1
+
+
+def _score(cell: Any) -> float | None:
+    """Return a cell's number; None where it is blank, not a number where it is none."""
+    said = "" if cell is None else str(cell).strip().lower()
+    if said in ("", *VERDICTS):
+        return VERDICTS.get(said)
+    try:
+        return float(said.replace(",", "."))
+    except ValueError:
+        return math.nan
+
+
+def _cells(values: Mapping[str, Any], own: str, models: Sequence[str]) -> Iterator[Trial]:
+    item_id = values.get(own)
+    if item_id in (None, ""):
+        raise ValueError(f"{own}: required")
+    discipline = str(next((values[one] for one in FIXED if values.get(one)), ""))
     for model in models:
         cell = values.get(model)
-        try:
-            score = None if cell in (None, "") else float(str(cell))
-        except ValueError:
-            score = math.nan
+        score = _score(cell)
         if score is not None and not 0 <= score <= 1:
             raise ValueError(f"{model}: {cell!r} is not a number in [0, 1]")
         yield Trial(

@@ -1,17 +1,13 @@
 """Which letter does a reply answer with?"""
 
-from kina_build.scoring.replies.extract import EXTRACTOR_VERSION, Extraction, LetterStatus, extract_letter
+from kina_build.scoring.replies.extract import extract_letter
 from kina_build.scoring.replies.labels import labels
-from kina_build.scoring.replies.public import EXTRACTORS, OURS, RANDOM_FALLBACK, extract_by
+from kina_build.scoring.replies.outcome import EXTRACTOR_VERSION, Extraction, LetterStatus
 
 __all__ = [
-    "EXTRACTORS",
     "EXTRACTOR_VERSION",
-    "OURS",
-    "RANDOM_FALLBACK",
     "Extraction",
     "LetterStatus",
-    "extract_by",
     "extract_letter",
     "labels",
 ]

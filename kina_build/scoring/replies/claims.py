@@ -9,16 +9,14 @@ from dataclasses import dataclass, replace
 from kina_build.scoring.replies import cues
 from kina_build.scoring.replies.clean import BOX_CLOSE, BOX_OPEN
 from kina_build.scoring.replies.declarations import Declaration
-from kina_build.scoring.replies.labels import to_label
+from kina_build.scoring.replies.labels import REASON, is_a_word, to_label
 from kina_build.scoring.replies.mentions import (
     LINK_EXTRAS,
     LINK_WORDS,
     MARKS,
     NATIVE,
-    REASON,
     chain_before,
     find_mentions,
-    is_a_word,
     rejected_after,
 )
 from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, UNSPACED, any_of, listed
@@ -26,6 +24,7 @@ from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, UNSPACED, any_
 FILLERS = (
     *cues.OPTION_NOUNS,
     *cues.ANSWER_NOUNS,
+    *cues.ADVERBS,
     *listed(
         """
         the · la · le · el · die · der · das · de · az · η · το · у · les · os · most · very · likely ·

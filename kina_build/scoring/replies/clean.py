@@ -43,6 +43,11 @@ _STRUCK = re.compile(
 _ANSWER_TAG = re.compile(
     r"<(?:final[_ -]?)?(?:answer|choice|option|letter|response|result|solution|ans|selected)>", re.IGNORECASE
 )
+_ANSWER_FIELD = re.compile(
+    r"<[A-Za-z][\w:-]{0,20}\s(?:[^<>]{0,80}\s)?(?:final_?)?(?:answer|choice|option|letter|value)\s?=\s?[\"'](?P<value>[^\"'<>]{1,60})[\"'][^<>]{0,80}>",
+    re.IGNORECASE,
+)
+"""Matches '<response answer="C"/>'."""
 _TAG = re.compile(r"</?(?:[biupsq]|[A-Za-z][A-Za-z0-9_-]{1,20})(?:\s[^<>]{0,100})?/?>")
 _LATEX_STYLES = (
     r"text(?:bf|it|rm|sf|tt|normal)?|math(?:rm|bf|sf|it|tt|bb|cal)|mbox|operatorname|bf|rm|bold|boldsymbol"
@@ -67,7 +72,7 @@ _DROPPED = re.compile(
 )
 _WRITTEN_NEWLINE = re.compile(r"\\n(?![a-z])")
 """Matches the two characters of a newline that was escaped, not "\\nu"."""
-_TURKISH_IS = re.compile(r"(?<=\b[A-Z])['’][dt][iıuü]r\b")
+_TURKISH_IS = re.compile(r"(?<=\b[A-Z])['’-][dt][iıuü]r\b")
 _ELIDED = re.compile(r"\b[ld]['’](?=(?:option|opzione|alternativ|affirm|énoncé|altern)\w*)", re.IGNORECASE)
 _THAT_IS = re.compile(r"\bi\.\s?e\.,?", re.IGNORECASE)
 _ALEF = re.compile(r"(?<!\w)الف(?!\w)")
@@ -143,6 +148,7 @@ def plain(text: str) -> str:
     if "\\" in text or "$" in text:
         text = _unwrap_latex(text)
     if "<" in text:
+        text = _ANSWER_FIELD.sub(r"\nAnswer: \g<value> ", text) if "=" in text else text
         text = _TAG.sub(" ", _ANSWER_TAG.sub("\nAnswer: ", text))
     return _drop_markdown(_write_out(text))
 
@@ -155,7 +161,7 @@ def _unescape(text: str) -> str:
 
 def _write_out(text: str) -> str:
     """Drop what is glued to a letter or an option's noun by an apostrophe, and write "i.e." in full."""
-    if "'" in text or "’" in text:
+    if "'" in text or "’" in text or "-" in text:
         text = _ELIDED.sub("", _TURKISH_IS.sub("", text))
     return _THAT_IS.sub("namely", text) if "i." in text.lower() else text
 
@@ -222,7 +228,7 @@ def _drop_markdown(text: str) -> str:
         text = _SNAKE.sub(" ", text).replace("_", "")
     if "#" in text or ">" in text:
         text = _LINE_MARKS.sub("", text)
-    text = text.replace("*", "").replace("`", "").replace("|", " ")
+    text = text.replace("[*]", "[x]").replace("*", "").replace("`", "").replace("|", " ")
     if _SPACED_HINT.search(text):
         text = _SPACED_WORD.sub(lambda word: word[0].replace(" ", ""), text)
     return text

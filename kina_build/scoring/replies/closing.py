@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from kina_build.scoring.replies import cues
 from kina_build.scoring.replies.claims import Claim, run_of_letters
 from kina_build.scoring.replies.clean import BOX_CLOSE, BOX_OPEN
-from kina_build.scoring.replies.labels import to_label
-from kina_build.scoring.replies.mentions import NATIVE, is_a_word
+from kina_build.scoring.replies.labels import is_a_word, to_label
+from kina_build.scoring.replies.mentions import NATIVE
 from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, any_of, listed
 
 LINES_READ = 40
@@ -39,7 +39,8 @@ _NO_LEAD = re.compile(
     r"|distractors?|"
     r"rejected|eliminat\w+|exclud\w+|incorrect|wrong|which (?:of|one|option|statement)|what|best"
     r" regards|sincerely|选项|逐项|分析)\b"
-    r"|.*\b(?:options|choices|statements|candidates|answers) (?:are|one by one|in turn|given|below)\b",
+    r"|.*\b(?:options|choices|statements|candidates|answers) (?:are|one by one|in turn|given|below)\b"
+    r"|.*\bdistractors?\b",
     re.IGNORECASE,
 )
 _NOT_IT = re.compile(
@@ -47,6 +48,8 @@ _NOT_IT = re.compile(
     r"|choices are|options?|choices?)\s*(?:is|are)?\s*[:：]?$",
     re.IGNORECASE,
 )
+_BEST = re.compile(r"\b(?:best|closest|right|correct|most \w+)\b(?!.*\bnot\b)", re.IGNORECASE)
+"""Matches "the best fit among the given options"."""
 _HEDGE = any_of(
     listed(
         r"""
@@ -72,7 +75,7 @@ _HEDGED_AFTER = (
 _NOUN = rf"(?:(?i:{any_of(cues.OPTION_NOUNS)}|choice|the answer)\s*)"
 _LAST_SIGN = rf"[{OPENERS}]*(?P<sign>[A-Z{NATIVE}БГД])[{CLOSERS}]*(?i:{_HEDGED_AFTER})[\s.!?。…{CLOSERS}]*$"
 _LAST_CLAUSE = re.compile(
-    rf"(?:(?:^|[.;:!?…→⟹⇒⟶\n]|=>|[-–—](?=\s))\s*(?:(?i:{_HEDGE})[\s,:…]*){{0,3}}{_NOUN}?"
+    rf"(?:(?:^|[.;:!?…→⟹⇒⟶∴\n]|=>|[-–—](?=\s))\s*(?:(?i:{_HEDGE})[\s,:…]*){{0,3}}{_NOUN}?"
     rf"|[,(]\s*(?:(?:(?i:{_HEDGE})[\s,:]+){{1,3}}{_NOUN}?|{_NOUN})|\s(?=[(]))" + _LAST_SIGN
 )
 _LONE = re.compile(r"(?<![Nn]ot )(?<!\w)[A-Z]\W{0,3}$")
@@ -83,10 +86,14 @@ CLAUSE_REACH = 90
 def read_last_clause(text: str) -> Claim | None:
     """Take a letter that is the last clause of a reply: "... → D", "Probably B.", "..., i.e. option C"."""
     stripped = text.rstrip()
+    if stripped.endswith(("?", "？")):
+        return None
     offset = max(0, len(stripped) - CLAUSE_REACH)
     tail = stripped[offset:]
     for match in _LAST_CLAUSE.finditer(tail):
         opening = tail[match.start() : match.start("sign")]
+        if opening[:1] in ":：" and _NOT_IT.search(tail[: match.start() + 1]):
+            return None  # "Wrong: B"
         plainly = not re.search(r"[^\W_]|[→⟹⇒⟶?]", opening)
         if plainly and _LONE.search(tail[: match.start()].rstrip(" ,;")):
             return None
@@ -137,7 +144,9 @@ def _opens(match: re.Match[str]) -> bool:
 
 def _leads(line: str) -> bool:
     stripped = line.strip()
-    if len(stripped) > LONGEST_LEAD or _LETTERED.fullmatch(stripped) or _NOT_IT.search(stripped):
+    if len(stripped) > LONGEST_LEAD or _LETTERED.fullmatch(stripped):
+        return False
+    if _NOT_IT.search(stripped) and not _BEST.search(stripped):
         return False
     if stripped.endswith((":", "：", "-", "–", "—")):
         return not _NO_LEAD.match(stripped)

@@ -13,8 +13,9 @@ ANSWER_NOUNS = listed(
     answer(?:answer){0,2} · answers · ans · antwort · antworten · réponses · respuestas · risposte ·
     respostas · antwoorden · odpowiedzi · ответы · відповіді · lösung · réponse · reponse · respuesta ·
     resposta ·
-    risposta · antwoord · svar · svaret · odpowiedź · odpowiedz · odpověď · odpoveď · ответ · відповідь ·
-    отговор · адказ · одговор · odgovor · cevap · cevabı · yanıt · cavab · jawaban · jawabannya ·
+    risposta · antwoord · svar · svaret · svarið · odpowiedź · odpowiedz · odpověď · odpoveď · ответ ·
+    відповідь ·
+    отговор(?:ът|а)? · адказ · одговор · odgovor · cevap · cevabı · yanıt · cavab · jawaban · jawabannya ·
     jawapan · đáp án · câu trả lời · trả lời · απάντηση · răspuns · răspunsul · raspuns · válasz ·
     vastaus · vastus · atsakymas · atbilde · jibu · sagot · жауап · javob · الإجابة · الاجابة · إجابة ·
     اجابة · الجواب · جواب · پاسخ · התשובה · תשובה · उत्तर · जवाब · উত্তর · பதில் · விடை · సమాధానం · જવાબ ·
@@ -32,13 +33,15 @@ OPTION_NOUNS = listed(
     option · options · choice · choices · letter · alternative · one · statement · response · selection ·
     pick · conclusion · candidate · solution · opción · opcion · opção · opcao · opzione · alternativa ·
     lettre · letra · lettera · buchstabe · möglichkeit · aussage · optie · alternativ · alternativet ·
-    alternatief · вариант · варіант · буква · пункт · opcja · możnosť · možnost · seçenek · şık · şıkkı ·
+    alternatief · вариант · варіант · буква · пункт · opcja · možnosť · możliwość · možnost · seçenek ·
+    şık · şıkkı ·
     pilihan · opsi · huruf · lựa chọn · phương án · επιλογή · varianta · vaihtoehto · vaihtoehdon ·
     chaguo · گزینهی · آپشن · గుర్తు · ఎంపిక · ఆప్షన్ · ಆಯ್ಕೆ · ഓപ്ഷൻ · ვარიანტი · አማራጭ · տարբերակ\w{0,2} ·
     сонголт · válasz · proposition · proposición · afirmación · afirmação · affermazione · affirmation ·
     bewering · утверждение · твердження · твърдение · stwierdzenie · zdanie · tvrzení · tvrdenie ·
     állítás · ifade · pernyataan · phát biểu · πρόταση · العبارة · عبارت · טענה · कथन · 陈述 · 说法 · 項 ·
     项 · 記述 · 문장 · ข้อความ · påståendet? · påstand\w{0,2} · väite · الخيار · خيار · الحرف · گزینه ·
+    گزینۀ · گزینهٔ ·
     האפשרות · אפשרות · विकल्प · বিকল্প · விருப்பம் · 选项 · 選項 · 選択肢 · 보기 · 선택지 · 번 · ข้อ ·
     ตัวเลือก · 肢
     """
@@ -69,11 +72,25 @@ SUBJECTS = listed(
     intrus · incorrect[ao] · fals[ao] · fausse · errad[ao] · incorret[ao] · errat[ao] · sbagliat[ao] ·
     quella · неверн\w{0,3} · неправильн\w{0,3} · ложн\w{0,3} · невірн\w{0,3} · лишн\w{0,3} ·
     błędn\w{0,2} · fałszyw\w{0,2} · yanlış · sai · salah · onjuist · fel · feil · forkert · virheellinen ·
-    λανθασμένη · λάθος · hibás · hamis · nesprávn\w · 的 · もの · こと · のは · 것은 · 것 · 올바른 ·
-    خاطئة? · غلط · نادرست · गलत · ভুল · ผิด · שגוי\w{0,2} · לא נכון
+    λανθασμένη · λάθος · hibás · hamis · nesprávn\w · nepravdiv\w · nisto\w+ · netočn\w · погрешн\w ·
+    грешн\w\w? · câu · 的 · もの · こと · のは · 것은 · 것 · 올바른 ·
+    (?:ال)?خاطئة? · (?:ال)?خطأ · غلط · نادرست · गलत · ভুল · ผิด · שגוי\w{0,2} · לא נכון
     """
 )
 """Subjects of a sentence that names the option looked for, also where what does not hold is asked."""
+
+ADVERBS = listed(
+    """
+    actually · in fact · finally · finalement · en fait · bien · plutôt · aber · jedoch · eigentlich ·
+    nämlich ·
+    doch · tatsächlich · finalmente · en realidad · realmente · más bien · invece · in realtà · infatti ·
+    na verdade · afinal · egentligen · faktiskt · faktisk · toch · eigenlijk · jednak · właściwie · однако ·
+    всё-таки · все-таки · на самом деле · aslında · ternyata · sebenarnya · thực ra · 其实 · 其實 ·
+    实际上 · 実は ·
+    사실 · في الواقع · در واقع · वास्तव में
+    """
+)
+"""Adverbs that may stand between "is" and a letter."""
 
 COPULAS = listed(
     r"""
@@ -81,7 +98,8 @@ COPULAS = listed(
     should be · has to be · appears to be · seems to be · ist ·
     lautet · wäre · est · serait · es · sería · seria · sarebbe · é · è · is dus · är · er · to · és ·
     je · је · az · jest · это · є · това е · е · là · adalah · ialah · είναι · este · on · ni · ay · هي ·
-    هو · является · olarak · است · היא · הוא · है · ہے · ነው · է՝? · yw · estas · da · হল · হলো · olan ·
+    ir · yra · ste · هو · является · olarak · است · היא · הוא · है · ہے · ነው · է՝? · yw · estas · da ·
+    হল · হলো · olan ·
     olmalı · 是 · 为 · 為 · 应为 · 應為 · は · が · 은 · 는 · 이 · คือ · ได้แก่
     """
 )
@@ -135,6 +153,8 @@ LEADS_TO = listed(
 
 CONFIRMS_AFTER = listed(
     r"""
+    is what (?:i|we)(?:['’]d| would| will|['’]ll)? (?:pick|choose|select|go (?:for|with)|say|answer) ·
+    is where i(?:['’]d| would)? (?:land|settle) ·
     the (?:\w+ ){0,2}(?:correct|right|best|answer|winner) · matches · fits · holds · works · survives ·
     remains · wins · stands · applies · satisfies · agrees · follows · zu(?=[.!]) · qui convient ·
     must be (?:the )?(?:\w+ )?(?:answer|one|right|correct|choice) · it is · is it · should be selected ·

@@ -11,7 +11,7 @@ from typing import Literal
 
 from kina_build.scoring.replies import cues, denials
 from kina_build.scoring.replies.clean import BOX_CLOSE, BOX_OPEN
-from kina_build.scoring.replies.mentions import MARKS, NATIVE, imagined
+from kina_build.scoring.replies.mentions import MARKS, NATIVE
 from kina_build.scoring.replies.patterns import (
     CLOSERS,
     OPENERS,
@@ -79,7 +79,7 @@ _KEY = re.compile(
 )
 _TURNED = re.compile(rf",|{any_of(denials.TURNS)}", re.IGNORECASE)
 _LINK = re.compile(
-    rf"\s*[\"'”’{CLOSERS}]{{0,3}}\s*(?:[-=]+>|[:：=→])|\s[-–—]+(?=\s)"
+    rf"\s*[\"'”’{CLOSERS}]{{0,3}}\s*(?:[-=]+>|[:：=→➜➔⟶՝])|\s[-–—]+(?=\s)"
     rf"|\s*{any_of((*cues.COPULAS, *cues.NOT_COPULAS))}\s*[:：]?",
     re.IGNORECASE,
 )
@@ -206,7 +206,7 @@ def _is_supposed(text: str, head: Head) -> bool:
     """Tell whether a declaration tells of what would hold, what others choose, or what was thought before."""
     before = _SENTENCE_BREAK.split(text[max(0, head.start - SENTENCE) : head.start])[-1]
     behind = _SENTENCE_BREAK.split(text[head.start : head.end + SENTENCE])[0]
-    if imagined(before, behind):
+    if denials.imagined(before, behind):
         return True
     superseded = _SUPERSEDED.last_end(before + text[head.start : head.end])
     if superseded is not None and _TURNED.search(before, min(superseded, len(before))) is None:

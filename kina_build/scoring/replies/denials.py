@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kina_build.scoring.replies.patterns import listed
+import re
+
+from kina_build.scoring.replies.patterns import Cues, any_of, listed
 
 REJECTS_BEFORE = listed(
     r"""
@@ -43,6 +45,8 @@ REJECTING_ADJECTIVES = listed(
 
 REJECTS_AFTER_ALONE = listed(
     r"""
+    is the only (?:one|option|choice|answer|statement)
+    (?:(?:that|which|i|we|you|can|would|could|may) ){0,4}(?:be )?(?:ruled?|eliminat\w+|exclud\w+|reject\w*) ·
     isn'?t · aren'?t · wasn'?t · fails? · failed · contradicts · conflicts · cannot · can'?t · won'?t ·
     does(?:n'?t| not) · do(?:n'?t| not) · would not · wouldn'?t · could not · confus\w+ · wrong ·
     incorrect · ist (?:\w+ )?(?:falsch|nicht) · est (?:faux|fausse|incorrecte?) · n'est ·
@@ -168,3 +172,24 @@ REASONS = listed(
     """
 )
 """Lower-case words that may follow a letter A or I which is an option."""
+
+_CONDITION = Cues(CONDITIONS)
+_IRREAL_VERB = Cues(CONDITIONAL)
+_FORCED = re.compile(
+    r"\bif i (?:had to|have to|must|were to|was to)|\bif (?:forced|pressed|asked)", re.IGNORECASE
+)
+_IRREAL = re.compile(r"\w*s[ae]yd[ıi]|\bolurdu\b|\bif\b.*\bwould\b", re.IGNORECASE)
+_CONCLUDES = re.compile(
+    any_of(("but", "so", "therefore", "thus", "hence", "所以", "因此", "故", "而是")), re.IGNORECASE
+)
+_SENTENCE_END = re.compile(r"[!?;。！？；\n]|\.(?=\s|$)")
+
+
+def imagined(before: str, behind: str) -> bool:
+    """Tell whether a sentence tells of what would hold under a condition that does not."""
+    sentence = f"{before} {_SENTENCE_END.split(behind)[0]}"
+    if _FORCED.search(sentence):
+        return False
+    return _IRREAL.search(sentence) is not None or (
+        _CONDITION.occurs(before) and _IRREAL_VERB.occurs(sentence) and _CONCLUDES.search(before) is None
+    )

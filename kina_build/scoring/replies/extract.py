@@ -8,35 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 from kina_build.scoring.replies import denials, prose
 from kina_build.scoring.replies.claims import Claim, read_claim
 from kina_build.scoring.replies.clean import drop_reasoning, is_disguised, plain, split_run_on, squeeze_blanks
 from kina_build.scoring.replies.closing import read_last_clause, read_lead_in, read_own_line
 from kina_build.scoring.replies.declarations import Declaration, find_declarations
-from kina_build.scoring.replies.labels import AMBIGUOUS, label_index, labels, letter_numbers
-from kina_build.scoring.replies.optiontext import conclude_option, name_option, unwrap_maths
-from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, Cues, any_of
+from kina_build.scoring.replies.labels import label_index, labels, letter_numbers
+from kina_build.scoring.replies.optiontext import (
+    conclude_option,
+    name_contrasted,
+    name_opening,
+    name_option,
+    unwrap_maths,
+)
+from kina_build.scoring.replies.outcome import Extraction, Reading, settle, settle_text, tell_unread
+from kina_build.scoring.replies.patterns import OPENERS, any_of
 from kina_build.scoring.replies.several import read_several
-from kina_build.scoring.replies.structured import read_ratings
-
-EXTRACTOR_VERSION = "letters-3"
-"""Changes whenever any reply could be read differently."""
-
-LetterStatus = Literal[
-    "ok",
-    "multiple",
-    "conflict",
-    "ambiguous",
-    "refused",
-    "empty",
-    "reasoning_only",
-    "truncated",
-    "out_of_range",
-    "unreadable",
-]
+from kina_build.scoring.replies.structured import read_ratings, ticked_texts
 
 TAIL = 300
 """Characters at the end that are read first; what is declared there need not be looked for before."""
@@ -45,54 +35,15 @@ FIRST_READ, LAST_READ = 2_000, 8_000
 """Characters read at the start and at the end of a reply that is longer: answers stand there."""
 
 _SAYS_SOMETHING = re.compile(r"[\w?\ue100-\ue113-]")
-_REFUSED = Cues(denials.REFUSALS)
 _REFUSED_ANSWER = re.compile(
     rf"[\s{OPENERS}]*(?:{any_of(denials.REFUSALS)}|[?？]|[-–—]+\s*$|null\b|nil\b|no\b)", re.IGNORECASE
 )
-_BREAKS_OFF = re.compile(r"(?:[\w,(\[{\"'“«=+*/:：，、…-]|\.\.\.)\s*$")
 _BETWEEN = re.compile(
     r"(?:[\W_]|\b(?:the|my|so|and|final|correct|best|right|true|answer|option|is|also|therefore|thus|hence|la|le|bonne|"
     r"réponse|respuesta|die|richtige|antwort)\b)*",
     re.IGNORECASE,
 )
 """What two declarations have between them where nothing is reasoned there."""
-_PLACE_SIGNS = re.compile(r"(?<!\w)[БГДЖЗИЛбгджзилΓΔΘ](?!\w)")
-EITHER_REACH = 60
-"""Characters from the first of several letters in which "or" leaves them undecided."""
-_EITHER = re.compile(r"(?<!\w)[A-Z]\W{1,4}(?:or|oder|ou|o|lub|atau|veya|или|或|または)\W{1,4}[A-Z](?!\w)")
-GOES_ON_REACH = 8
-"""Characters at the end in which a list of letters may break off."""
-_GOES_ON = re.compile(rf"(?<!\w)[A-Z][{CLOSERS}\s]*(?:[,，、&+]|\b(?:and|und|et|y|e|и)\b|[和と])$")
-"""Matches "A, C," and "A and", not "A, C." """
-_REST_OF_LINE = re.compile(rf"[{CLOSERS}\s]*[.):：\]—–-]?\s*([^\n]*)")
-
-
-@dataclass(frozen=True)
-class Extraction:
-    """What was read from one reply."""
-
-    letter: str | None
-    """Its label; of several that are chosen together all of them, in order: "BD"."""
-    status: LetterStatus
-    rule: str
-    """The rule that decided; empty where none did."""
-    span: tuple[int, int] | None = None
-    """Where the letter stands in the cleaned text."""
-    version: str = EXTRACTOR_VERSION
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One cleaned reply and what its item allows."""
-
-    text: str
-    index: dict[str, int]
-    """Label -> place."""
-    options: Sequence[str] | None
-    disguised: bool = False
-    """Words of the reply hide Latin letters behind look-alikes."""
-    several: bool = False
-    """More than one option may be chosen."""
 
 
 def extract_letter(
@@ -150,7 +101,7 @@ def _read(reading: Reading, *, cut_off: bool) -> Extraction:
         or (None if cut_off else _last_clause(reading))
         or (None if cut_off else _in_prose(reading))
         or (None if cut_off else _in_words_at_the_end(reading))
-        or _unread(reading.text, cut_off=cut_off)
+        or tell_unread(reading.text, cut_off=cut_off)
     )
 
 
@@ -161,7 +112,7 @@ def _together(reading: Reading, *, cut_off: bool) -> Extraction | None:
         return None
     if cut_off and claim.span[1] >= len(reading.text.rstrip()) - 1:
         return Extraction(None, "truncated", "together")
-    return _result(reading, claim.labels, "together", claim.span)
+    return settle(reading, claim.labels, "together", claim.span)
 
 
 def _at_the_end(reading: Reading) -> Extraction | None:
@@ -174,21 +125,35 @@ def _at_the_end(reading: Reading) -> Extraction | None:
         return found
     if found is not None and found.span is not None and found.span[0] > lead.span[0]:
         return found
-    return _result(reading, lead.labels, "lead-in", lead.span)
+    return settle(reading, lead.labels, "lead-in", lead.span)
 
 
 def _rated(reading: Reading) -> Extraction | None:
     """Read a block that rates every option, unless something is declared behind it."""
     rated = read_ratings(reading.text, reading.index)
     if rated is None:
-        return None
+        return _ticked(reading)
     claim, (_, end) = rated
     declared = _declared(reading, find_declarations(reading.text)) or _in_prose(reading, end)
     if declared is not None and declared.rule != "refusal":
         return declared
     if not claim.labels:
         return Extraction(None, "unreadable", "ratings")
-    return _result(reading, claim.labels, "ratings", claim.span)
+    return settle(reading, claim.labels, "ratings", claim.span)
+
+
+def _ticked(reading: Reading) -> Extraction | None:
+    """Read the option whose text stands behind the one ticked box."""
+    places = (
+        [name_option(text, reading.options, whole=True) for text in ticked_texts(reading.text)]
+        if reading.options
+        else []
+    )
+    if not places or None in places:
+        return None
+    if len(places) > 1:
+        return Extraction(None, "multiple", "ratings")
+    return Extraction(labels(len(reading.index))[places[0] or 0], "ok", "ratings", (0, len(reading.text)))
 
 
 def _declared(reading: Reading, declarations: Sequence[Declaration]) -> Extraction | None:
@@ -214,7 +179,7 @@ def _declared(reading: Reading, declarations: Sequence[Declaration]) -> Extracti
             continue
         if _contradicted(reading, declarations[:place], declaration, claim):
             return Extraction(None, "conflict", "cue", claim.span)
-        return _corrected(reading, claim) or _result(
+        return _corrected(reading, claim) or settle(
             reading, claim.labels, "boxed" if declaration.boxed else "cue", claim.span
         )
     return None
@@ -243,7 +208,7 @@ def _in_words(reading: Reading, declaration: Declaration) -> Extraction | None:
     place = name_option(declaration.window, reading.options) if reading.options else None
     if place is not None:
         span = (declaration.offset, declaration.offset + len(declaration.window))
-        return Extraction(labels(len(reading.index))[place], "ok", "option text", span)
+        return settle_text(reading, place, declaration.window, span)
     if not declaration.strict and _REFUSED_ANSWER.match(declaration.window):
         return Extraction(None, "refused", "refusal")
     return None
@@ -255,31 +220,34 @@ def _corrected(reading: Reading, claim: Claim) -> Extraction | None:
         closing = read_last_clause(reading.text) if prose.takes_back(reading.text[claim.span[1] :]) else None
         if closing is None or closing.span[0] <= claim.span[1]:
             return None
-        return _result(reading, closing.labels, "correction", closing.span)
-    return _result(reading, (correction.label,), "correction", (correction.start, correction.end))
+        return settle(reading, closing.labels, "correction", closing.span)
+    return settle(reading, (correction.label,), "correction", (correction.start, correction.end))
 
 
 def _own_line(reading: Reading, *, cut_off: bool) -> Extraction | None:
     claim = read_own_line(reading.text, reading.index)
     if claim is None or (cut_off and claim.span[0] > len(reading.text) // 2):
         return None
-    return _corrected(reading, claim) or _result(reading, claim.labels, "own line", claim.span)
+    return _corrected(reading, claim) or settle(reading, claim.labels, "own line", claim.span)
 
 
 def _last_clause(reading: Reading) -> Extraction | None:
     claim = read_last_clause(reading.text)
-    return None if claim is None else _result(reading, claim.labels, "last clause", claim.span)
+    return None if claim is None else settle(reading, claim.labels, "last clause", claim.span)
 
 
 def _leading(reading: Reading, *, cut_off: bool) -> Extraction | None:
     if reading.options:
         place = name_option(reading.text, reading.options, whole=True)
+        place = name_contrasted(reading.text, reading.options) if place is None else place
+        if place is None and not prose.takes_back_later(reading.text):
+            place = name_opening(reading.text, reading.options)
         if place is not None:
-            return Extraction(labels(len(reading.index))[place], "ok", "option text", (0, len(reading.text)))
+            return settle_text(reading, place, reading.text, (0, len(reading.text)))
     claim = prose.read_leading(reading.text)
     if claim is not None and cut_off and "\n" not in reading.text[claim.span[1] :].strip():
         return None  # the line that the letter opens was not finished
-    return None if claim is None else _result(reading, claim.labels, "leading letter", claim.span)
+    return None if claim is None else settle(reading, claim.labels, "leading letter", claim.span)
 
 
 def _in_prose(reading: Reading, start: int = 0) -> Extraction | None:
@@ -287,7 +255,7 @@ def _in_prose(reading: Reading, start: int = 0) -> Extraction | None:
     claim = prose.read_prose(text[start:], reading.index) or prose.read_small_letter(text[start:])
     if claim is None:
         return None
-    return _result(reading, claim.labels, "prose", (claim.span[0] + start, claim.span[1] + start))
+    return settle(reading, claim.labels, "prose", (claim.span[0] + start, claim.span[1] + start))
 
 
 def _in_words_at_the_end(reading: Reading) -> Extraction | None:
@@ -295,70 +263,3 @@ def _in_words_at_the_end(reading: Reading) -> Extraction | None:
     if place is None:
         return None
     return Extraction(labels(len(reading.index))[place], "ok", "option text", (0, len(reading.text)))
-
-
-def _unread(text: str, *, cut_off: bool) -> Extraction:
-    if cut_off:
-        return Extraction(None, "truncated", "")
-    if _REFUSED.occurs(text):
-        return Extraction(None, "refused", "")
-    breaks_off = _BREAKS_OFF.search(text.rstrip()) is not None and len(text.split()) > 3
-    return Extraction(None, "truncated" if breaks_off else "unreadable", "")
-
-
-def _result(reading: Reading, found: tuple[str, ...], rule: str, span: tuple[int, int]) -> Extraction:
-    if reading.several:
-        return _all_of(reading, found, rule, span)
-    if len(found) > 1:
-        return Extraction(None, "multiple", rule, span)
-    letter = _settled(reading, found[0], span) if found[0] in AMBIGUOUS else found[0]
-    if letter is None:
-        return Extraction(None, "ambiguous", rule, span)
-    if letter not in reading.index:
-        return Extraction(None, "out_of_range", rule, span)
-    if _contradicts_text(reading, letter, span):
-        return Extraction(None, "conflict", rule, span)
-    return Extraction(letter, "ok", rule, span)
-
-
-def _all_of(reading: Reading, found: tuple[str, ...], rule: str, span: tuple[int, int]) -> Extraction:
-    """Put letters that are chosen together into one answer."""
-    if len(found) > 1 and _EITHER.search(reading.text, span[0], span[0] + EITHER_REACH):
-        return Extraction(None, "multiple", rule, span)
-    if _GOES_ON.search(reading.text.rstrip()[-GOES_ON_REACH:]):
-        return Extraction(None, "truncated", rule, span)
-    settled = [_settled(reading, one, span) if one in AMBIGUOUS else one for one in dict.fromkeys(found)]
-    signs = [one for one in settled if one is not None]
-    if len(signs) < len(settled):
-        return Extraction(None, "ambiguous", rule, span)
-    if not all(one in reading.index for one in signs):
-        return Extraction(None, "out_of_range", rule, span)
-    return Extraction("".join(sorted(set(signs), key=reading.index.__getitem__)), "ok", rule, span)
-
-
-def _settled(reading: Reading, sign: str, span: tuple[int, int]) -> str | None:
-    """Decide a sign that is one letter by its look and another by its place, where something decides."""
-    look, place = AMBIGUOUS[sign]
-    candidates = [label for label in (look, place) if label in reading.index]
-    if len(candidates) < 2:
-        return candidates[0] if candidates else look
-    if reading.disguised:
-        return look
-    named = _text_behind(reading, span)
-    if named is not None and named in candidates:
-        return named
-    return place if _PLACE_SIGNS.search(reading.text) else None
-
-
-def _contradicts_text(reading: Reading, letter: str, span: tuple[int, int]) -> bool:
-    named = _text_behind(reading, span)
-    return named is not None and named != letter
-
-
-def _text_behind(reading: Reading, span: tuple[int, int]) -> str | None:
-    """Return the label of the option whose text stands behind a letter, where there is one."""
-    if not reading.options:
-        return None
-    rest = _REST_OF_LINE.match(reading.text, span[1])
-    place = name_option(rest[1], reading.options, whole=True) if rest and rest[1].strip() else None
-    return None if place is None else labels(len(reading.index))[place]

@@ -7,7 +7,7 @@ import string
 import unicodedata
 from functools import cache
 
-from kina_build.scoring.replies import cues
+from kina_build.scoring.replies import cues, denials
 from kina_build.scoring.replies.patterns import OPENERS, Cues, any_of, listed
 
 LATIN = string.ascii_uppercase
@@ -122,7 +122,8 @@ _NUMBER_BEHIND = re.compile(
     re.IGNORECASE,
 )
 """Matches " no. 2" behind "option", not " 2 years"."""
-_KOREAN = re.compile(r"(?<![\d.,])(?P<number>\d{1,2})(?=번)")
+_COUNTER = re.compile(r"(?<![\d.,])(?P<number>\d{1,2})(?=번|番(?!目))")
+"""Matches the number in "3번" and "3番"."""
 _DIGIT = re.compile(r"\d")
 _ORDINAL = re.compile(
     rf"\bthe (?P<ordinal>{'|'.join(ORDINALS)}|last) (?P<noun>{any_of(cues.OPTION_NOUNS[:4])})", re.IGNORECASE
@@ -135,7 +136,7 @@ def letter_numbers(text: str, n_options: int) -> str:
         return text  # such items have numbers among their labels
     if "the " in text.lower():
         text = _ORDINAL.sub(lambda match: _ordinal(match, n_options), text)
-    return _KOREAN.sub(_counted, _count_nouns(text)) if _DIGIT.search(text) else text
+    return _COUNTER.sub(_counted, _count_nouns(text)) if _DIGIT.search(text) else text
 
 
 def _count_nouns(text: str) -> str:
@@ -157,3 +158,42 @@ def _ordinal(match: re.Match[str], n_options: int) -> str:
     word = match["ordinal"].lower()
     place = n_options - 1 if word == "last" else ORDINALS.index(word)
     return f"{match['noun']} {NUMBERED[place]}" if place < len(NUMBERED) else match[0]
+
+
+BEFORE_NAME, BEHIND = 20, 48
+"""Characters before a lone capital and behind it that tell whether it is a word."""
+
+REASON = rf"(?:{'|'.join(sorted(denials.REASONS))})"
+"""A lower-case word that may follow a letter A or I which is an option."""
+
+_OTHER_WORD = re.compile(rf"\s+(?!{REASON}\b)[a-z\"“'‘]|\s+(?:am|think|do|have)\b")
+_I_CLAUSE = re.compile(
+    r"['’]|\s+(?!(?:because|since|therefore|where|the|one|alone|are|were)\b)"
+    r"(?:am|was|think|do|did|have|would|will|can|cannot|should|must|could|believe|hope|know|don|won|pick|get"
+    r"|see|find|select|go|[a-z]{2,}ed|[a-z]{3,}e)\b"
+)
+_BINOMIAL = re.compile(r"\.\s[a-z]{3,}\s[a-z]")
+"""E. coli and other species."""
+_NAME = Cues(denials.NAMED_WITH_LETTERS, tail="[ .]{1,2}$")
+_NUMBER = re.compile(r"\d[ .]{1,2}$")
+
+
+def is_a_word(text: str, sign: str, start: int, end: int, *, named: bool = True) -> bool:
+    """Tell whether a lone capital is an article, a pronoun, a symbol or part of a name.
+
+    Args:
+        text: where it stands.
+        sign: the capital.
+        start: its first character.
+        end: behind it.
+        named: look for "vitamin", "plan", ... before it.
+    """
+    after = text[end : end + BEHIND]
+    if sign in "AI" and _OTHER_WORD.match(after):
+        return True
+    if sign == "I" and _I_CLAUSE.match(after):
+        return True
+    if _BINOMIAL.match(after):
+        return True
+    before = text[max(0, start - BEFORE_NAME) : start]
+    return named and (_NUMBER.search(before) is not None or _NAME.occurs(before))

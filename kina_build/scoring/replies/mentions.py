@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kina_build.scoring.replies import cues, denials
-from kina_build.scoring.replies.labels import native_letters, to_label
+from kina_build.scoring.replies.labels import NUMBERED, is_a_word, native_letters, to_label
 from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, UNSPACED, Cues, any_of, listed
 
 Stance = Literal["picked", "implied", "rejected", "supposed", "named"]
@@ -35,7 +35,7 @@ CAPITALS = "A-ZАВСЕНІЈКМОРЅТХΑΒΕΗΙΚΜΝΟΡΤΧΓΔБГД"
 _SIGN = f"[a-z{CAPITALS}УΥΖ{NATIVE}]"
 _MENTION = re.compile(
     rf"(?<![\w)])[{OPENERS}]{{1,3}}\s?(?P<bracketed>{_SIGN})\s?[{CLOSERS}]{{1,3}}(?![^\W{UNSPACED}])"
-    rf"|(?<!\w)(?P<native>[{NATIVE}])(?!\w)"
+    rf"|(?P<native>(?<!\w)[{NATIVE}](?![\w{MARKS}])|(?<![^\W{UNSPACED}])[{NUMBERED}](?![^\W{UNSPACED}]))"
     rf"|(?<![^\W{UNSPACED}])(?<![\-'’^/\\.%°$+=])(?P<bare>[{CAPITALS}])(?![^\W{UNSPACED}])"
     r"(?!['’^%°]\w?|-\w|[+*/=]\s?\w|\s?[=<>≈≤≥∈]\s?\S|\.\w)"
 )
@@ -51,18 +51,6 @@ LINK_EXTRAS = (
 )
 _LINK = re.compile(rf"[\s{CLOSERS}]*{LINK_WORDS}[\s,]*{LINK_EXTRAS}[{OPENERS}\s]*", re.IGNORECASE)
 
-REASON = rf"(?:{'|'.join(sorted(denials.REASONS))})"
-"""A lower-case word that may follow a letter A or I which is an option."""
-
-_OTHER_WORD = re.compile(rf"\s+(?!{REASON}\b)[a-z\"“'‘]|\s+(?:am|think|do|have)\b")
-_I_CLAUSE = re.compile(
-    r"['’]|\s+(?!(?:because|since|therefore|where|the|one|alone|are|were)\b)"
-    r"(?:am|was|think|do|did|have|would|will|can|cannot|should|must|could|believe|hope|know|don|won|pick|get"
-    r"|see|find|select|go|[a-z]{2,}ed|[a-z]{3,}e)\b"
-)
-_BINOMIAL = re.compile(r"\.\s[a-z]{3,}\s[a-z]")
-"""E. coli and other species."""
-
 _AROUND = rf"[\s{CLOSERS},:：\-–—]*(?:\([^()\n]{{1,40}}\)\s*)?"
 _GLUE = rf"[\s:：,，;\-–—>→=.{OPENERS}]*"
 _FILLERS = listed(
@@ -71,13 +59,11 @@ _FILLERS = listed(
     most likely · probably · likely · clearly
     """
 )
-_FILLER = rf"(?:{any_of((*cues.OPTION_NOUNS, *_FILLERS))}\s*)"
+_FILLER = rf"(?:{any_of((*cues.OPTION_NOUNS, *cues.ADVERBS, *_FILLERS))}\s*)"
 _UP_TO_HERE = rf"{_GLUE}{_FILLER}{{0,3}}{_GLUE}$"
 
 _TO_BE = r"(?<!\w)(?:is|are|was|were|seems?|looks?|appears?|(?:would |must |can )?be)"
 
-_NAME = Cues(denials.NAMED_WITH_LETTERS, tail="[ .]{1,2}$")
-_NUMBER = re.compile(r"\d[ .]{1,2}$")
 _OPTION = Cues(cues.OPTION_NOUNS, tail=rf"\s*[{OPENERS}]?\s*$")
 _PICKS = Cues(cues.PICKS, tail=_UP_TO_HERE)
 _RIGHT = Cues(cues.RIGHT, tail=rf"[^.!?。]{{0,40}}?{any_of(cues.COPULAS)}{_UP_TO_HERE}")
@@ -116,15 +102,6 @@ _IS_WRONG = re.compile(
 )
 _SUPERSEDED = Cues(denials.SUPERSEDED)
 _RANGE = re.compile(r"(?<!\w)[A-Z]\s?(?:to|through|bis|à|до|[-–—])\s?$")
-_CONDITION = Cues(denials.CONDITIONS)
-_IRREAL_VERB = Cues(denials.CONDITIONAL)
-_FORCED = re.compile(
-    r"\bif i (?:had to|have to|must|were to|was to)|\bif (?:forced|pressed|asked)", re.IGNORECASE
-)
-_IRREAL = re.compile(r"\w*s[ae]yd[ıi]|\bolurdu\b|\bif\b.*\bwould\b", re.IGNORECASE)
-_CONCLUDES = re.compile(
-    any_of(("but", "so", "therefore", "thus", "hence", "所以", "因此", "故", "而是")), re.IGNORECASE
-)
 _CONDITIONAL = re.compile(r"\s*(?:would|could|might|may|were)\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[!?;。！？；\n]|\.(?=\s|$)")
 
@@ -159,27 +136,6 @@ def rejected_after(text: str) -> bool:
     return _FAILS.match(context) is not None or _IS_WRONG.match(context) is not None
 
 
-def is_a_word(text: str, sign: str, start: int, end: int, *, named: bool = True) -> bool:
-    """Tell whether a lone capital is an article, a pronoun, a symbol or part of a name.
-
-    Args:
-        text: where it stands.
-        sign: the capital.
-        start: its first character.
-        end: behind it.
-        named: look for "vitamin", "plan", ... before it.
-    """
-    after = text[end : end + AFTER]
-    if sign in "AI" and _OTHER_WORD.match(after):
-        return True
-    if sign == "I" and _I_CLAUSE.match(after):
-        return True
-    if _BINOMIAL.match(after):
-        return True
-    before = text[max(0, start - 20) : start]
-    return named and (_NUMBER.search(before) is not None or _NAME.occurs(before))
-
-
 def _signs(text: str, start: int) -> Iterator[re.Match[str]]:
     for match in deque(_MENTION.finditer(text, start), maxlen=LAST_MENTIONS):
         if _RANGE.search(text[max(0, match.start() - 12) : match.start()]):
@@ -187,7 +143,9 @@ def _signs(text: str, start: int) -> Iterator[re.Match[str]]:
         if match["bare"]:
             genuine = not is_a_word(text, match["bare"], match.start(), match.end())
         elif match["native"]:
-            genuine = _OPTION.occurs(text[max(0, match.start() - 20) : match.start()])
+            genuine = _OPTION.occurs(text[max(0, match.start() - 20) : match.start()]) or _names(
+                _clause(text, match.start(), start), text[match.end() : match.end() + AFTER]
+            )
         else:
             genuine = not match["bracketed"].islower() or match[0][0] in "([{"
         if genuine:
@@ -230,7 +188,7 @@ def _left_open(sentence: str, before: str, after: str) -> bool:
         return True
     if _CONFIRMS.match(after) is None and (_CONDITIONAL.match(after) or _SUPERSEDED.occurs(before)):
         return True
-    return imagined(sentence, after.split("\n", maxsplit=1)[0])
+    return denials.imagined(sentence, after.split("\n", maxsplit=1)[0])
 
 
 def _chosen(before: str, after: str, *, named: bool) -> Stance:
@@ -260,16 +218,6 @@ def _rejected_before(clause: str) -> bool:
         return True
     end = _REJECTS.last_end(clause)
     return end is not None and not _TURN.occurs(clause[end:])
-
-
-def imagined(before: str, behind: str) -> bool:
-    """Tell whether a sentence tells of what would hold under a condition that does not."""
-    sentence = f"{before} {_SENTENCE_END.split(behind)[0]}"
-    if _FORCED.search(sentence):
-        return False
-    return _IRREAL.search(sentence) is not None or (
-        _CONDITION.occurs(before) and _IRREAL_VERB.occurs(sentence) and _CONCLUDES.search(before) is None
-    )
 
 
 def _supposed(sentence: str, after: str) -> bool:

@@ -7,15 +7,17 @@ from collections.abc import Mapping
 
 from kina_build.scoring.replies import cues, denials
 from kina_build.scoring.replies.claims import Claim
+from kina_build.scoring.replies.labels import REASON, is_a_word
 from kina_build.scoring.replies.mentions import (
-    REASON,
     Mention,
     chain_before,
     find_mentions,
-    is_a_word,
     rejected_after,
 )
 from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, Cues, any_of
+
+TAKEN_BACK_FROM = 3
+"""Characters of "No, ..." that open an answer and take nothing back."""
 
 CORRECTION_REACH = 40
 """Characters between "no, wait" and the letter it corrects to."""
@@ -47,7 +49,8 @@ _SMALL_LEADING = re.compile(r"\(?(?P<sign>[a-z])\)\s(?!.*\b[a-z]\)\s)")
 _ROMAN = re.compile(r"\s*(?:,|and|&|und|et|y)\s+(?:II|III|IV|V)\b")
 _LISTED = re.compile(r"[\s(\[]*A\W{1,4}B\W{1,4}C\b")
 _HEADERS = re.compile(
-    rf"^[ \t{OPENERS}•-]*(?:option\s+)?[A-Z][{CLOSERS}]*\s*[.:)]", re.MULTILINE | re.IGNORECASE
+    rf"(?:^[ \t{OPENERS}•-]*(?:option\s+)?|[.;]\s(?:option|choice)\s+)[A-Z][{CLOSERS}]*\s*[.:)]",
+    re.MULTILINE | re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(
     rf"[\s{CLOSERS}]*(?:$|[.,;!。，；！\n]|[:：]\s*(?:$|\n)|[-–—]\s*{REASON}\b|\(|{REASON}\b|[\u3040-\u9fff\uac00-\ud7af])"
@@ -71,6 +74,11 @@ _LEADS_TO_SMALL = Cues((*cues.LEADS_TO, *cues.PICKS, "its"), tail="$")
 def takes_back(text: str) -> bool:
     """Tell whether a writer starts over right behind an answer: "Hmm, ..."."""
     return _TAKES_BACK.match(text) is not None
+
+
+def takes_back_later(text: str) -> bool:
+    """Tell whether a writer takes something back anywhere behind the first word."""
+    return _CORRECTION.occurs(text.lstrip()[TAKEN_BACK_FROM:])
 
 
 def find_correction(text: str, start: int) -> Mention | None:

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kina_build.chat.objects import find_objects
 from kina_build.scoring.replies.claims import Claim
 from kina_build.scoring.replies.declarations import find_declarations
-from kina_build.scoring.replies.labels import to_label
-from kina_build.scoring.replies.mentions import REASON
+from kina_build.scoring.replies.labels import REASON, to_label
 from kina_build.scoring.replies.optiontext import name_option
 from kina_build.scoring.replies.patterns import CLOSERS, OPENERS, UNSPACED
 

@@ -18,7 +18,11 @@ TICKED, UNTICKED = "☑☒✅✔✓●◉🔘", "☐○◯⬜□"
 
 _LABEL = r"(?i:option|choice|statement|answer|aussage|opción)?[ \t]*+[(\[]?(?P<label>[A-Z])(?!\w)"
 _BOX = re.compile(
-    rf"^[ \t\-•]*+(?:[\[(](?P<mark>[ xX✓✔]?)[\])]|(?P<sign>[{TICKED}{UNTICKED}]))\s*{_LABEL}", re.MULTILINE
+    rf"^[ \t\-•]*+(?:[\[(](?P<mark>[ xX✓✔*]?)[\])]|(?P<sign>[{TICKED}{UNTICKED}]))\s*{_LABEL}", re.MULTILINE
+)
+_TEXT_BOX = re.compile(
+    rf"^[ \t\-•]*+(?:\[(?P<mark>[ xX✓✔]?)\]|(?P<sign>[{TICKED}{UNTICKED}]))[ \t]*(?P<text>[^\s\n][^\n]*)",
+    re.MULTILINE,
 )
 _SHARE = re.compile(
     r"(?:P\()?(?<!\w)(?P<label>[A-Z])\)?\s{0,3}(?:[:=(→]|[-–—]\s|\s)\s{0,3}(?P<number>\d{1,3}(?:[.,]\d{1,6})?)\s?(?P<unit>%?)\)?"
@@ -34,6 +38,7 @@ _WRONG_WORDS = (
 )  # fmt: skip
 _RIGHT, _WRONG = any_of(_RIGHT_WORDS), any_of(_WRONG_WORDS)
 _VERDICTS = Cues((*_RIGHT_WORDS, *_WRONG_WORDS))
+_QUOTES = re.compile(r"'(?=[\w}:,\s])|(?<=[\w{,\s])'")
 _DIGIT = re.compile(r"\d")
 _VERDICT = re.compile(
     rf"^[ \t\-•{OPENERS}]*+{_LABEL}[\s.):：→–—\]-]{{1,6}}"
@@ -62,12 +67,18 @@ def read_ratings(text: str, index: Mapping[str, int]) -> Rated | None:
 
 def _read_map(text: str, index: Mapping[str, int]) -> Rated | None:
     """Read {"A": 0.1, "B": 0.9} where it is the whole of an object."""
-    if "{" not in text or '"' not in text:
+    if "{" not in text or not any(quote in text for quote in "\"'"):
         return None
-    for found in find_objects(text):
-        if len(found) >= 2 and all(str(key).strip().upper() in index for key in found):
-            chosen = _chosen({str(key).strip().upper(): value for key, value in found.items()})
-            return None if chosen is None else (Claim(chosen), (0, len(text)))
+    single = "" if '"' in text else _QUOTES.sub('"', text)  # as Python writes it
+    for found in find_objects(single or text):
+        for part in (found, *found.values()):
+            if (
+                isinstance(part, dict)
+                and len(part) >= 2
+                and all(str(k).strip().upper() in index for k in part)
+            ):
+                chosen = _chosen({str(key).strip().upper(): value for key, value in part.items()})
+                return None if chosen is None else (Claim(chosen), (0, len(text)))
     return None
 
 
@@ -97,6 +108,12 @@ def _read_boxes(text: str, index: Mapping[str, int]) -> Rated | None:
         return None
     ticked = [match for match in boxes if _is_ticked(match)]
     return _rated(boxes, ticked)
+
+
+def ticked_texts(text: str) -> list[str]:
+    """Return what stands behind the ticked of several boxes that carry no letters: "[x] gold"."""
+    boxes = list(_TEXT_BOX.finditer(text))
+    return [box["text"] for box in boxes if _is_ticked(box)] if len(boxes) > 1 else []
 
 
 def _is_ticked(match: re.Match[str]) -> bool:

@@ -12,8 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
 
-from kina_build.scoring.replies.extract import Extraction
-from kina_build.scoring.replies.labels import labels
+from kina_build.scoring.replies import Extraction, labels
 
 OURS = "kina"
 
