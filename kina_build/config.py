@@ -287,6 +287,11 @@ class SupportRules(Section):
     """For estimates only: English text in common tokenizers."""
     unjudged_limit: float = Field(default=0.0, ge=0, le=1)
     """Share of items that may be left out because a pair of theirs got no rating."""
+    agreement_floor: float = Field(default=0.0, ge=-1, le=1)
+    """Weighted kappa that a judge must surpass with some other judge, and the judges with the experts, by
+    its one-sided 95 % lower bound; 0 is chance, -1 lets all pass."""
+    agreement_pairs: int = Field(default=30, ge=4)
+    """Pairs both rated from which two are held to that; fewer say too little."""
     calibration_labels: int = Field(default=30, ge=1)
     """Pairs rated by experts from which judges are calibrated on them."""
     calibration_prior: float = Field(default=2.0, gt=0)

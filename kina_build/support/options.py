@@ -73,6 +73,9 @@ class SupportOptions:
     allow_unjudged: float | None = option(
         None, help="judge: share of items that may be left out unrated.", min=0, max=1
     )
+    allow_disagreement: bool = option(
+        False, help="judge, ratings, bank: go on although judges or experts agree by chance only."
+    )
     max_calls: int | None = option(None, help="judge: stop after so many calls.", min=0)
     max_cost: float | None = option(None, help="judge: stop at this cost.", min=0)
     item_labels: tuple[Path, ...] = option(

@@ -32,7 +32,7 @@ from kina_build.support.experts import (
     read_proposals,
 )
 from kina_build.support.judge.rated import support_by_ratings
-from kina_build.support.judge.ratings import matrix_of_pairs, read_pair_scores, read_ratings
+from kina_build.support.judge.ratings import holds_scores, matrix_of_pairs, read_pair_scores, read_ratings
 from kina_build.support.judging import by_judge, estimate
 from kina_build.support.npz import read_support, write_support
 from kina_build.support.options import AnchorsOptions
@@ -136,9 +136,10 @@ def by_ratings(setup: Setup, items: Sequence[Item], anchors: Sequence[Anchor]) -
     if not ratings:
         raise UsageError("--method ratings needs --ratings FILE")
     scores = read_pair_scores(ratings, items, anchors)
-    if not labels:
+    if holds_scores(ratings) and not labels:
         return Outcome(matrix_of_pairs(items, anchors, scores, setup.rules))
-    rated = support_by_ratings(items, anchors, read_ratings(ratings), read_ratings(labels), setup.rules)
+    experts = read_ratings(labels) if labels else []
+    rated = support_by_ratings(items, anchors, read_ratings(ratings), experts, setup.rules)
     return Outcome(rated.matrix, rated.report)
 
 

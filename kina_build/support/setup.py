@@ -45,7 +45,11 @@ class Setup:
     @property
     def rules(self) -> SupportRules:
         """Return the settings, with what the options say."""
-        given = {"unjudged_limit": self.options.allow_unjudged, "scale": self.options.scale}
+        given = {
+            "unjudged_limit": self.options.allow_unjudged,
+            "agreement_floor": -1.0 if self.options.allow_disagreement else None,
+            "scale": self.options.scale,
+        }
         return self.support.model_copy(
             update={key: value for key, value in given.items() if value is not None}
         )
