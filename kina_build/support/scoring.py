@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kina_build.config import SupportRules
-from kina_build.errors import UsageError
+from kina_build.errors import Refusal, UsageError
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
 from kina_build.rows.tables import write_csv
@@ -18,6 +20,7 @@ from kina_build.support.anchors import (
     Anchor,
     anchor_sheet,
     read_anchors,
+    reference_ids,
     weigh_anchors,
     write_anchors,
 )
@@ -66,19 +69,32 @@ def score_files(setup: Setup) -> Scored:
         return Scored(report, models, setup.reuse.counts("parts", "vectors", "replies"))
     items = read_pool(options.pool)
     findings = [finding.model_dump() for finding in compare_domains(anchors, items)]
-    outcome = METHODS[options.method](setup, items, anchors)
-    report = {
-        "method": options.method,
-        **describe_support(outcome.matrix),
-        "findings": findings,
-        **outcome.report,
-    }
+    outcome = score(setup, items, anchors)
+    report = {"method": options.method, **describe_support(outcome.matrix), "findings": findings}
+    report |= outcome.report
     if options.compare:
         report["compared"] = compare_support(outcome.matrix, read_support(options.compare))
     spread = widen(setup, items, outcome)
     outcome.write_more()
     write_support(options.output, spread.matrix)
     return Scored(report | spread.report, spread.models, setup.reuse.counts("vectors", "replies"))
+
+
+def score(setup: Setup, items: Sequence[Item], anchors: Sequence[Anchor]) -> Outcome:
+    """Score by the method asked for; items that are anchors themselves support others and stand on no row.
+
+    Raises:
+        Refusal: no item is left.
+    """
+    outcome = METHODS[setup.options.method](setup, items, anchors)
+    references = reference_ids(items, anchors)
+    if not references:
+        return outcome
+    kept = [at for at, name in enumerate(outcome.matrix.item_ids) if name not in references]
+    if not kept:
+        raise Refusal("every item is an anchor of kind item: none is left to select")
+    told = outcome.report | {"reference_items": sorted(references)}
+    return replace(outcome, matrix=outcome.matrix.take(np.array(kept)), report=told)
 
 
 def widen(setup: Setup, items: Sequence[Item], outcome: Outcome) -> Outcome:

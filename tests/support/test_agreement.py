@@ -103,7 +103,9 @@ def test_judges_at_chance_level_stop(marks):
     refuse_chance(compare_judges(marks["a"] + marks["b"]))
     for friends in ("a", "b"), ("a",):
         ratings = [row for name in (*friends, "lots") for row in marks[name]]
-        with pytest.raises(Refusal, match=r"agrees with no other better than by chance \(weighted kappa -?0\."):
+        with pytest.raises(
+            Refusal, match=r"agrees with no other better than by chance \(weighted kappa -?0\."
+        ):
             refuse_chance(compare_judges(ratings))
         refuse_chance(compare_judges(ratings), SupportRules(agreement_floor=-1))
         refuse_chance(compare_judges(ratings), SupportRules(agreement_pairs=121))
@@ -111,7 +113,9 @@ def test_judges_at_chance_level_stop(marks):
 
 def test_a_judge_that_rates_all_alike_agrees_by_chance_only(marks):
     alike = drawn("alike", [2] * 120)
-    with pytest.raises(Refusal, match="'alike' agrees with no other .* undefined, one of them rates all alike"):
+    with pytest.raises(
+        Refusal, match="'alike' agrees with no other .* undefined, one of them rates all alike"
+    ):
         refuse_chance(compare_judges(marks["a"] + marks["b"] + alike))
     refuse_chance(compare_judges(alike + drawn("too", [2] * 120)))
 
@@ -119,7 +123,9 @@ def test_a_judge_that_rates_all_alike_agrees_by_chance_only(marks):
 def test_the_lower_bound_of_kappa_is_below_zero_in_nineteen_of_twenty_draws_at_chance():
     rng = np.random.default_rng(0)
     draws = [
-        compare_judges(drawn("a", rng.integers(0, 5, 60)) + drawn("b", rng.integers(0, 5, 60)))[0]["kappa_low"]
+        compare_judges(drawn("a", rng.integers(0, 5, 60)) + drawn("b", rng.integers(0, 5, 60)))[0][
+            "kappa_low"
+        ]
         for _ in range(400)
     ]
     assert 0.02 <= np.mean(np.array(draws) > 0) <= 0.08

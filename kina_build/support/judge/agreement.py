@@ -232,9 +232,7 @@ def _compare(both: NDArray[np.float64], times: NDArray[np.int64]) -> dict[str, A
     }
 
 
-def _weighted_kappa(
-    both: NDArray[np.float64], times: NDArray[np.int64]
-) -> tuple[float | None, float | None]:
+def _weighted_kappa(both: NDArray[np.float64], times: NDArray[np.int64]) -> tuple[float | None, float | None]:
     """Return 1 - observed / expected squared difference and its lower bound; None where not defined.
 
     It is the correlation times a factor of means and spreads (Lin 1989), so that the bound is

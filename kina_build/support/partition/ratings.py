@@ -118,7 +118,7 @@ def _place(source: int, line: int) -> int:
 
 
 def compare_dealt(rows: Iterable[Path]) -> list[dict[str, Any]]:
-    """Compare the judges of dealt rows, one part's rows at a time; what is no rating is refused with its part."""
+    """Compare the judges of dealt rows, a part at a time; what is no rating is refused with its part."""
     return compare_crossed([cross_marks(_marks(path)) for path in rows if path.exists()])
 
 
