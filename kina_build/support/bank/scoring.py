@@ -71,7 +71,8 @@ def score_by_bank(setup: Setup, items: Sequence[Item], anchors: Sequence[Anchor]
             rules=rules,
             seed=options.seed,
         )
-    unknown = len(ids - difficulty.keys())
+    bounded = (rules.difficulty_least, rules.difficulty_most) != (0, 1)
+    unknown = len(ids - difficulty.keys()) if bounded else 0
     return Outcome(
         found.matrix,
         found.report
