@@ -68,7 +68,8 @@ def _show_agreement(console: Console, compared: list[dict[str, Any]], of: str = 
         if pair["pairs"]:
             console.line(
                 f"{of}{' and '.join(pair['judges'])}: equal {pair['exact']}, "
-                f"within one {pair['within_one']}, weighted kappa {pair['kappa']}, at least {pair['kappa_low']} ({pair['pairs']} pairs)"
+                f"within one {pair['within_one']}, weighted kappa {pair['kappa']}, "
+                f"at least {pair['kappa_low']} ({pair['pairs']} pairs)"
             )
 
 
