@@ -39,7 +39,7 @@ from kina_build.repair.diagnosis import (
     weigh_votes,
 )
 from kina_build.repair.judges import Ask, Judged, judge_items
-from kina_build.repair.options import RepairOptions
+from kina_build.repair.options import ConsensusOptions, RepairOptions
 from kina_build.repair.votes import order_of, read_items_and_votes
 from kina_build.rows.jsonl import read_records, write_records
 
@@ -114,7 +114,9 @@ def repair(
     return Repairs(tuple(made), len(items), stated, judged)
 
 
-def asking(options: RepairOptions, rules: ChatRules = ChatRules(), *, fresh: bool = False) -> Ask:
+def asking(
+    options: RepairOptions | ConsensusOptions, rules: ChatRules = ChatRules(), *, fresh: bool = False
+) -> Ask:
     """Return what asks the judges: their endpoint, with a log of replies and caps.
 
     Args:

@@ -16,7 +16,7 @@ from kina_build.errors import RowErrors
 from kina_build.items.model import Item
 from kina_build.rows.tables import Row, read_table, read_typed
 from kina_build.support.anchors import domain_of, stratum_of
-from kina_build.support.judge.agreement import Mark, compare_crossed, cross_marks, refuse_chance
+from kina_build.support.judge.agreement import Mark, compare_or_refuse
 
 ITEM_COLUMNS = ("item_id", "aligned", "domain", "question", "answer")
 PAIR_COLUMNS = ("item_id", "other_id", "support", "duplicate", "question", "other_question")
@@ -119,9 +119,9 @@ def settle_labels(labels: Sequence[Label], rules: SupportRules = SupportRules())
     groups: dict[tuple[str, str], list[Label]] = {}
     for label in labels:
         groups.setdefault(_subject(label), []).append(label)
-    agreement = {column: compare_crossed([cross_marks(_marks(labels, column))]) for column in columns}
-    for column in columns:
-        refuse_chance(agreement[column], rules, f"{column}: expert")
+    agreement = {
+        column: compare_or_refuse(_marks(labels, column), rules, f"{column}: expert") for column in columns
+    }
     settled, disputed = [], []
     for subject, group in sorted(groups.items()):
         votes = {column: sum(getattr(label, column) for label in group) for column in columns}

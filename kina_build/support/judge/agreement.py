@@ -115,6 +115,19 @@ def refuse_chance(
     )
 
 
+def compare_or_refuse(
+    marks: Iterable[Mark], rules: SupportRules = SupportRules(), who: str = "judge"
+) -> list[dict[str, Any]]:
+    """Compare every two who marked anything, and stop where one agrees with no other but by chance.
+
+    Raises:
+        Refusal: as refuse_chance.
+    """
+    agreement = compare_crossed([cross_marks(marks)])
+    refuse_chance(agreement, rules, who)
+    return agreement
+
+
 def refuse_strangers(experts: Mapping[str, Any], rules: SupportRules = SupportRules()) -> None:
     """Stop where the judges' median agrees with the experts' no better than by chance.
 
