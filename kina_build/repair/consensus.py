@@ -18,7 +18,6 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from kina_build.config import SupportRules
-from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.items.questions import read_pool_or_import
 from kina_build.items.text import fold_stem
@@ -124,10 +123,7 @@ def seek_consensus(options: ConsensusOptions, ask: Ask, rules: SupportRules = Su
     Raises:
         InputError: a file that cannot be read.
         Refusal: calls failed, or a judge votes as the others do by chance only.
-        UsageError: a judge is named twice.
     """
-    if len(set(options.judge)) < len(options.judge):
-        raise UsageError("a judge is named twice", hint="two votes of one model are one voice")
     answers: dict[str, str] = {}
     stated: dict[str, str] = {}
     if options.responses:

@@ -127,7 +127,10 @@ def asking(
     Raises:
         ConfigError: no endpoint is set.
         InputError: the log cannot be read.
+        UsageError: a judge without a name, or named twice.
     """
+    if len(set(options.judge)) < len(options.judge) or not all(name.strip() for name in options.judge):
+        raise UsageError("a judge is named twice, or not at all", hint="votes of one model are one voice")
     caps = {"max_calls": options.max_calls, "max_cost": options.max_cost}
     rules = rules.model_copy(update={key: value for key, value in caps.items() if value is not None})
     endpoint, log = Endpoint.from_environment(options.base_url), open_log(options.calls, fresh=fresh)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from kina_build.config import SupportRules
-from kina_build.errors import Refusal, UsageError
+from kina_build.errors import InputError, Refusal, UsageError
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
-from kina_build.rows.tables import write_csv
+from kina_build.rows.tables import read_table, write_csv
 from kina_build.support.anchors import (
     COLUMNS,
     Anchor,
@@ -189,6 +189,7 @@ def merge_lists(
     """Read and merge the lists; return them with the experts' weights, and the anchors with mu."""
     if not files:
         return None, []
+    _refuse_namesakes(files)
     merged = merge_proposals([row for file in files for row in read_proposals(file)], min_experts)
     mu = weigh_anchors(merged.anchors, rules)
     weighed = [
@@ -196,6 +197,24 @@ def merge_lists(
         for anchor, weight in zip(merged.anchors, mu, strict=True)
     ]
     return merged, weighed
+
+
+def _refuse_namesakes(files: Sequence[Path]) -> None:
+    """Refuse files of one name that leave it to their names who wrote them: two experts would be one.
+
+    Raises:
+        InputError: so it is.
+    """
+    first: dict[str, Path] = {}
+    for file in files:
+        if all(row.values.get("expert") for row in read_table(file) if row.values.get("statement")):
+            continue
+        other = first.setdefault(file.stem, file)
+        if other is not file:
+            raise InputError(
+                f"{file}: its expert would be {file.stem!r}, as that of {other}",
+                hint="name the files after their experts, or give a column expert",
+            )
 
 
 def describe_anchors(

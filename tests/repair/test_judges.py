@@ -156,3 +156,20 @@ def test_findings_and_judges_stand_side_by_side(make_item: Make) -> None:
     ask = judges({item.question: Truth("A", "missing_context")}, miss=0, false=0)
     (found,) = diagnose([item], check([item]), judged=judge_items([item], THREE, ask))
     assert [evidence.by for evidence in found.issues[0].evidence] == ["missing_passage", "judges"]
+
+
+def test_a_cap_that_is_reached_or_one_judge_named_twice_writes_nothing(
+    make_item: Make, tmp_path: Path, kina: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_pool(tmp_path / "pool.jsonl", [make_item(f"q{n}", f"Which gas {n}?", TEXTS, "A") for n in range(4)])
+    with scripted(lambda _prompt, _times: said('{"right": ["B"], "issue": "none"}')) as server:
+        line = ("repair", "pool.jsonl", "--judge-all", "--base-url", server.url, "--judge", "j1")
+        capped = kina(*line, "--max-calls", "3")
+        assert capped.exit_code == 1
+        assert "the cap of 3 calls is reached: 1 of 4 judgements are wanting" in capped.stderr
+        assert not (tmp_path / "diagnoses.jsonl").exists()
+        assert "judges: ok 4" in kina(*line).stdout
+        assert len(server.asked) == 4, "only the rest was asked for"
+        for names in (("--judge", "j1"), ("--judge", "")):
+            twice = kina(*line, *names)
+            assert (twice.exit_code, "a judge is named twice, or not at all" in twice.stderr) == (2, True)
