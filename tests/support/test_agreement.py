@@ -8,14 +8,13 @@ from hypothesis import strategies as st
 from kina_build.config import SupportRules
 from kina_build.errors import Refusal
 from kina_build.support.judge.agreement import (
-    HALF_STEPS,
-    calibrate_ratings,
     compare_crossed,
     compare_experts,
     compare_judges,
     cross_marks,
     refuse_chance,
 )
+from kina_build.support.judge.calibration import HALF_STEPS, calibrate_ratings
 from kina_build.support.judge.rated import support_by_ratings
 from tests.support.test_ratings import rate
 

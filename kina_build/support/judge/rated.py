@@ -14,13 +14,12 @@ from kina_build.errors import Refusal
 from kina_build.items.model import Item
 from kina_build.support.anchors import Anchor
 from kina_build.support.judge.agreement import (
-    Calibration,
-    calibrate_ratings,
     compare_experts,
     compare_judges,
     refuse_chance,
     refuse_strangers,
 )
+from kina_build.support.judge.calibration import Calibration, calibrate_ratings
 from kina_build.support.judge.pairs import Judged
 from kina_build.support.judge.prompts import TOP_RATING
 from kina_build.support.judge.ratings import (
