@@ -295,6 +295,11 @@ class SupportRules(Section):
     """For estimates only: English text in common tokenizers."""
     unjudged_limit: float = Field(default=0.0, ge=0, le=1)
     """Share of items that may be left out because a pair of theirs got no rating."""
+    agreement_floor: float = Field(default=0.0, ge=-1, le=1)
+    """Weighted kappa that a judge must surpass with some other judge, and the judges with the experts, by
+    its one-sided 95 % lower bound; 0 is chance, -1 lets all pass."""
+    agreement_pairs: int = Field(default=30, ge=4)
+    """Pairs both rated from which two are held to that; fewer say too little."""
     calibration_labels: int = Field(default=30, ge=1)
     """Pairs rated by experts from which judges are calibrated on them."""
     calibration_prior: float = Field(default=2.0, gt=0)
@@ -311,12 +316,17 @@ class SupportRules(Section):
     """Labels without which no calibrator is fitted (KINA uses 120-160 for items, 60-80 for pairs)."""
     class_least: int = Field(default=3, ge=1)
     """Labels of each class without which no calibrator is fitted."""
+    domain_item_labels: int = Field(default=120, ge=2)
+    """Item labels from which a domain has an alignment calibrator of its own (KINA: 120 to 160)."""
+    domain_pair_labels: int = Field(default=60, ge=2)
+    """Pair labels from which a domain has pair calibrators of its own (KINA: 60 to 80)."""
     bank_alignment: float = Field(default=0.7, ge=0, le=1)
     """alpha_ref: lower quantile of alignment from which an item may join the reference bank."""
     bank_duplicate: float = Field(default=0.5, ge=0, le=1)
-    """tau_dup: duplicate risk from which an item does not join a bank that holds its like."""
+    """tau_dup: duplicate risk from which an item does not join a bank that holds its like, and above which
+    two items of the shortlist are in conflict (--save-conflicts)."""
     neighbours: int = Field(default=20, ge=1)
-    """k: nearest bank items that an item is compared with."""
+    """k: nearest bank items that an item is compared with, and nearest items that a bank item is."""
     spread_near: int = Field(20, ge=1)
     """Items, itself among them, that show an item where --spread makes it an anchor (ours)."""
     duplicate_discount: float = Field(default=0.5, ge=0)
@@ -333,6 +343,8 @@ class SupportRules(Section):
     """Items drawn for labelling (KINA: 120 to 160)."""
     draw_pairs: int = Field(default=80, ge=1)
     """Pairs drawn for labelling (KINA: 60 to 80), half of them near by embedding."""
+    label_overlap: int = Field(default=40, ge=0)
+    """Items and pairs that stand on the sheets of all experts where --experts are several."""
 
 
 class SelectionRules(Section):

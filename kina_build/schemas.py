@@ -319,6 +319,7 @@ def _questions() -> tuple[Artefact, ...]:
     from kina_build.items.model import Item
     from kina_build.items.triage import Difficulty, Suspicion
     from kina_build.project.decisions import Ruling
+    from kina_build.repair.consensus import ItemConsensus
     from kina_build.repair.diagnosis import Diagnosis
 
     readers = ("check", "dedup", "contamination", "triage", "support", "select", "review assign", "export")
@@ -346,6 +347,7 @@ def _questions() -> tuple[Artefact, ...]:
         Artefact("triage.jsonl", Suspicion, "keys that models contradict", "triage", ("report",)),
         Artefact("patches.jsonl", Patch, "changes of questions, with reasons", "fix", ("import",)),
         Artefact("diagnoses.jsonl", Diagnosis, "what models say is wrong with items", "repair", ("fix",)),
+        Artefact("consensus.jsonl", ItemConsensus, "what judges say of items together", "consensus", ()),
         Artefact("difficulty.jsonl", Difficulty, "what a panel of models answers", "panel", ()),
     )
 

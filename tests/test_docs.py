@@ -104,6 +104,21 @@ def github_slug(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.casefold()).strip().replace(" ", "-")
 
 
+def test_defaults_beside_the_papers_symbols_are_those_of_the_settings() -> None:
+    from kina_build.config import Settings
+
+    text = (DOCS / "explain" / "symbols.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\|.*\| `(\w+)\.(\w+)`.*\| ([^|]+) \|$", text, re.MULTILINE)
+    settings = Settings()
+    wrong = [
+        f"{section}.{key}: {told}"
+        for section, key, told in rows
+        for value in [getattr(getattr(settings, section), key)]
+        if told.removesuffix(" (ours)").removesuffix(", uniform").strip('"') != str(value)
+    ]
+    assert (len(rows) > 20, wrong) == (True, [])
+
+
 def test_every_page_is_in_a_table_of_contents() -> None:
     made = {DOCS / "generated" / name: text for name, text in pages().items() if name.endswith(".md")}
     texts = made | {path: path.read_text(encoding="utf-8") for path in PAGES}

@@ -36,6 +36,7 @@ CONTENTS: dict[str, dict[str, dict[str, str]]] = {
             "contamination": "Find items that stand in other corpora",
             "triage": "Rank doubtful keys by what strong models answer",
             "repair": "Diagnose doubtful items and propose patches",
+            "consensus": "Let judges describe items and vote on them",
             "taxonomy": "Check a taxonomy, and what a pool covers of it",
             "panel": "Admit items by what a panel of models answers",
         },

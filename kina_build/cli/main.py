@@ -15,7 +15,7 @@ from kina_build.cli.console import Console
 from kina_build.cli.contents import Contents, help_width
 from kina_build.cli.models import ranking, scoring
 from kina_build.cli.projects import build, demo, report
-from kina_build.cli.questions import dedup, items, repair, taxonomy, triage
+from kina_build.cli.questions import consensus, dedup, items, repair, taxonomy, triage
 from kina_build.cli.releasing import release
 from kina_build.cli.reviewing import group as review
 from kina_build.cli.run import Run
@@ -71,6 +71,7 @@ GROUPS = (
     items,
     triage,
     repair,
+    consensus,
     taxonomy,
     dedup,
     anchors,

@@ -103,9 +103,13 @@ def shrink(
         on_progress: told of each method tried.
 
     Raises:
-        Refusal: more items than the pool has, or fewer than two.
+        Refusal: more items than the pool has, or fewer than two; or models that all score alike.
         InputError: a given item without responses.
     """
+    if np.ptp(responses.whole) == 0:
+        raise Refusal(
+            f"all {len(responses.models)} models score alike: they teach nothing of models that differ"
+        )
     kinds = KINDS if estimator == "auto" else (estimator,)
     seeds = range(rules.seeds)
     if given is not None:

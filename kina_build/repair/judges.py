@@ -85,10 +85,16 @@ def judge_items(items: Sequence[Item], models: Sequence[str], ask: Ask) -> Judge
         ask: gets replies; see kina_build.chat.complete.
 
     Raises:
-        Refusal: there are items, and no reply to any of them could be read.
+        Refusal: a cap was reached, or there are items and no reply to any of them could be read.
     """
     pairs = [(item, model) for item in items for model in models]
     replies = ask([request_for(item, model) for item, model in pairs])
+    unsent = [reply for reply in replies if reply.status == "not_sent"]
+    if unsent:
+        raise Refusal(
+            f"{unsent[0].error}: {len(unsent)} of {len(pairs)} judgements are wanting; nothing was written",
+            hint="good replies are kept: allow more and run again to ask only for the rest",
+        )
     opinions: dict[str, list[Opinion]] = {item.item_id: [] for item in items}
     for (item, _), reply in zip(pairs, replies, strict=True):
         opinion = read_opinion(reply.text, item) if reply.status in ("ok", "truncated") else None

@@ -39,7 +39,7 @@ from kina_build.repair.diagnosis import (
     weigh_votes,
 )
 from kina_build.repair.judges import Ask, Judged, judge_items
-from kina_build.repair.options import RepairOptions
+from kina_build.repair.options import ConsensusOptions, RepairOptions
 from kina_build.repair.votes import order_of, read_items_and_votes
 from kina_build.rows.jsonl import read_records, write_records
 
@@ -114,7 +114,9 @@ def repair(
     return Repairs(tuple(made), len(items), stated, judged)
 
 
-def asking(options: RepairOptions, rules: ChatRules = ChatRules(), *, fresh: bool = False) -> Ask:
+def asking(
+    options: RepairOptions | ConsensusOptions, rules: ChatRules = ChatRules(), *, fresh: bool = False
+) -> Ask:
     """Return what asks the judges: their endpoint, with a log of replies and caps.
 
     Args:
@@ -125,7 +127,10 @@ def asking(options: RepairOptions, rules: ChatRules = ChatRules(), *, fresh: boo
     Raises:
         ConfigError: no endpoint is set.
         InputError: the log cannot be read.
+        UsageError: a judge without a name, or named twice.
     """
+    if len(set(options.judge)) < len(options.judge) or not all(name.strip() for name in options.judge):
+        raise UsageError("a judge is named twice, or not at all", hint="votes of one model are one voice")
     caps = {"max_calls": options.max_calls, "max_cost": options.max_cost}
     rules = rules.model_copy(update={key: value for key, value in caps.items() if value is not None})
     endpoint, log = Endpoint.from_environment(options.base_url), open_log(options.calls, fresh=fresh)

@@ -62,3 +62,41 @@ class RepairOptions:
     )
     max_calls: int | None = option(None, help="Stop after so many calls.", role=Role.manner, min=0)
     max_cost: float | None = option(None, help="Stop at this cost.", role=Role.manner, min=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConsensusOptions:
+    """Options of `kina consensus`."""
+
+    pool: Path = pool()
+    judge: tuple[str, ...] = option(
+        MISSING, help="Ask this model about each item; repeatable, best three.", metavar="MODEL"
+    )
+    each: int = option(MISSING, "-n", help="Items wanted of each field, exactly.", min=1)
+    output: Path = option(
+        Path("consensus.jsonl"), "-o", help="Write what is said of each item, JSON Lines.", role=Role.output
+    )
+    by: Literal["field", "subfield", "discipline"] = option("field", help="What a field is here.")
+    responses: tuple[Path, ...] = option(
+        (), help=RESPONSES + " Judges are told of them. Repeatable.", role=Role.input
+    )
+    release: Path | None = option(None, help="Folder of the release that was asked.", role=Role.input)
+    letters_of: Path | None = letters_of()
+    write_quota: Path | None = option(
+        None, help="Write exactly n of each field, for `kina select --quota`.", role=Role.output
+    )
+    write_conflicts: Path | None = option(
+        None, help="Write items on one piece of knowledge, for `kina select --conflicts`.", role=Role.output
+    )
+    write_exclude: Path | None = option(
+        None, help="Write items that are not kept, for `kina select --exclude`.", role=Role.output
+    )
+    allow_disagreement: bool = option(False, help="Go on although a judge votes by chance only.")
+    base_url: str | None = option(None, help="The judges' endpoint; else OPENAI_BASE_URL.", role=Role.manner)
+    calls: Path = option(
+        Path("consensus-calls.jsonl"),
+        help="Log of the judges' replies; asked only what it lacks.",
+        role=Role.kept,
+    )
+    max_calls: int | None = option(None, help="Stop after so many calls.", role=Role.manner, min=0)
+    max_cost: float | None = option(None, help="Stop at this cost.", role=Role.manner, min=0)

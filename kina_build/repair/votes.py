@@ -22,7 +22,7 @@ from kina_build.scoring.questions import read_forms
 from kina_build.scoring.votes import Votes, read_votes
 
 if TYPE_CHECKING:
-    from kina_build.repair.options import PanelOptions, RepairOptions, TriageOptions
+    from kina_build.repair.options import ConsensusOptions, PanelOptions, RepairOptions, TriageOptions
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def panel(options: PanelOptions, rules: ItemRules = ItemRules()) -> PanelResult:
 
 
 def read_items_and_votes(
-    options: TriageOptions | PanelOptions | RepairOptions,
+    options: TriageOptions | PanelOptions | RepairOptions | ConsensusOptions,
 ) -> tuple[Sequence[Item], Votes]:
     """Read the items, and the answers in their letters.
 

@@ -2,6 +2,7 @@ from .anchors import Anchor as Anchor
 from .anchors import read_anchors as read_anchors
 from .anchors import write_anchors as write_anchors
 from .experts import merge_proposals as merge_proposals
+from .judge.agreement import compare_or_refuse as compare_or_refuse
 from .library import Support as Support
 from .library import score_support as score_support
 from .matrix import SupportMatrix as SupportMatrix

@@ -27,7 +27,8 @@ from kina_build.rows.tables import read_typed
 Kind = Literal["", "method", "problem", "theorem", "concept", "application", "item"]
 """What an anchor is; empty: its expert did not say, and nothing but a judge's prompt depends on it."""
 KINDS: tuple[str, ...] = get_args(Kind)[1:]
-"""Kinds of prototypes; `item` is a reference item that is not itself in the pool."""
+"""Kinds of prototypes; `item` is a reference item: one with the id of an item of the pool is that item,
+which is then compared with and never selected."""
 
 
 class Anchor(BaseModel):
@@ -127,6 +128,12 @@ def domain_of(item: Item) -> str:
 def stratum_of(item: Item) -> str:
     """Return the item's stratum: its subfield, or its domain where none is given."""
     return item.subfield or domain_of(item)
+
+
+def reference_ids(items: Sequence[Item], anchors: Sequence[Anchor]) -> frozenset[str]:
+    """Return the ids of items that are anchors of kind item: references only, never to be selected."""
+    ours = {item.item_id for item in items}
+    return frozenset(a.anchor_id for a in anchors if a.kind == "item" and a.anchor_id in ours)
 
 
 def in_scope(items: Sequence[Item], anchors: Sequence[Anchor]) -> NDArray[np.bool_]:

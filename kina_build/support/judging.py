@@ -13,7 +13,7 @@ from kina_build.chat import ChatReply, Endpoint, Meter, ReplyLog
 from kina_build.engine import open_engine
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
-from kina_build.support.anchors import Anchor, in_scope
+from kina_build.support.anchors import Anchor, in_scope, reference_ids
 from kina_build.support.embedding import cosine_table
 from kina_build.support.judge.pairs import Ask, Batch, choose_pairs, estimate_calls, judge_pairs, plan_batches
 from kina_build.support.judge.rated import count_calls, refuse_unjudged, support_by_ratings
@@ -79,7 +79,10 @@ def plan(
     setup: Setup, items: Sequence[Item], anchors: Sequence[Anchor]
 ) -> tuple[list[Batch], dict[str, Any]]:
     """Choose the pairs to judge and cut them into calls."""
-    ordered = sorted(items, key=lambda item: item.item_id)
+    references = reference_ids(items, anchors)
+    ordered = sorted(
+        (item for item in items if item.item_id not in references), key=lambda item: item.item_id
+    )
     scope = in_scope(ordered, anchors)
     if setup.options.all_domains:
         scope = np.ones_like(scope)

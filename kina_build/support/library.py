@@ -17,7 +17,7 @@ from kina_build.support.experts import compare_domains
 from kina_build.support.matrix import SupportMatrix
 from kina_build.support.npz import write_support
 from kina_build.support.options import Method, SupportOptions
-from kina_build.support.scoring import METHODS, widen
+from kina_build.support.scoring import score, widen
 from kina_build.support.setup import Setup
 
 
@@ -88,7 +88,7 @@ def score_support(
     given = SupportOptions(pool=Path("pool"), anchors=Path("anchors"), method=method, **options)
     setup = Setup(given, rules, encoding, chat, tell=tell)
     setup.check()
-    outcome = METHODS[method](setup, items, targets)
+    outcome = score(setup, items, targets)
     findings = [finding.model_dump() for finding in compare_domains(targets, items)]
     report = {"method": method, **describe_support(outcome.matrix), "findings": findings, **outcome.report}
     spread = widen(setup, items, outcome)

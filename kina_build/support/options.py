@@ -73,14 +73,19 @@ class SupportOptions:
     allow_unjudged: float | None = option(
         None, help="judge: share of items that may be left out unrated.", min=0, max=1
     )
+    allow_disagreement: bool = option(
+        False, help="judge, ratings, bank: go on although judges or experts agree by chance only."
+    )
     max_calls: int | None = option(None, help="judge: stop after so many calls.", min=0)
     max_cost: float | None = option(None, help="judge: stop at this cost.", min=0)
     item_labels: tuple[Path, ...] = option(
-        (), help="bank: rows of item_id, aligned (1 or 0); repeatable.", role=Role.input
+        (),
+        help="bank: rows of item_id, aligned (1 or 0), and judge; repeatable, a file an expert.",
+        role=Role.input,
     )
     pair_labels: tuple[Path, ...] = option(
         (),
-        help="bank: rows of item_id, other_id, support, duplicate (1 or 0); repeatable.",
+        help="bank: rows of item_id, other_id, support, duplicate (1 or 0), and judge; repeatable.",
         role=Role.input,
     )
     signatures: Path | None = option(
@@ -89,6 +94,22 @@ class SupportOptions:
         role=Role.input,
     )
     details: Path | None = option(None, help="bank: write what became of every item.", role=Role.output)
+    difficulty: Path | None = option(
+        None,
+        help="bank: rows of item_id, p (share right) or difficulty (share wrong); default: items' metadata.",
+        role=Role.input,
+    )
+    recheck: int = option(
+        0,
+        help="bank: calls for a second reading of items of uncertain alignment, by a second --judge or the "
+        "first again.",
+        min=0,
+    )
+    save_conflicts: Path | None = option(
+        None,
+        help="bank: write the shortlist's duplicates, for `kina select --conflicts`.",
+        role=Role.output,
+    )
     scale: int | None = option(
         None,
         help="Levels a unit of score; up to 255 a score takes one byte. Default: support.scale.",
@@ -97,6 +118,9 @@ class SupportOptions:
     )
     draw: Path | None = option(
         None, help="bank: write sheets of items and pairs to label here, and stop.", role=Role.folder
+    )
+    experts: int = option(
+        1, help="bank: with --draw, sheets for so many experts, with rows they share.", min=1
     )
     seed: int = seed()
     compare: Path | None = option(

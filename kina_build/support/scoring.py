@@ -8,16 +8,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kina_build.config import SupportRules
-from kina_build.errors import UsageError
+from kina_build.errors import InputError, Refusal, UsageError
 from kina_build.items.model import Item
 from kina_build.items.pool import read_pool
-from kina_build.rows.tables import write_csv
+from kina_build.rows.tables import read_table, write_csv
 from kina_build.support.anchors import (
     COLUMNS,
     Anchor,
     anchor_sheet,
     read_anchors,
+    reference_ids,
     weigh_anchors,
     write_anchors,
 )
@@ -32,7 +35,7 @@ from kina_build.support.experts import (
     read_proposals,
 )
 from kina_build.support.judge.rated import support_by_ratings
-from kina_build.support.judge.ratings import matrix_of_pairs, read_pair_scores, read_ratings
+from kina_build.support.judge.ratings import holds_scores, matrix_of_pairs, read_pair_scores, read_ratings
 from kina_build.support.judging import by_judge, estimate
 from kina_build.support.npz import read_support, write_support
 from kina_build.support.options import AnchorsOptions
@@ -66,13 +69,9 @@ def score_files(setup: Setup) -> Scored:
         return Scored(report, models, setup.reuse.counts("parts", "vectors", "replies"))
     items = read_pool(options.pool)
     findings = [finding.model_dump() for finding in compare_domains(anchors, items)]
-    outcome = METHODS[options.method](setup, items, anchors)
-    report = {
-        "method": options.method,
-        **describe_support(outcome.matrix),
-        "findings": findings,
-        **outcome.report,
-    }
+    outcome = score(setup, items, anchors)
+    report = {"method": options.method, **describe_support(outcome.matrix), "findings": findings}
+    report |= outcome.report
     if options.compare:
         report["compared"] = compare_support(outcome.matrix, read_support(options.compare))
     spread = widen(setup, items, outcome)
@@ -83,6 +82,23 @@ def score_files(setup: Setup) -> Scored:
 
 PAIR_BYTES = 24
 """Of one score of an item for an item, while they are put in order."""
+
+
+def score(setup: Setup, items: Sequence[Item], anchors: Sequence[Anchor]) -> Outcome:
+    """Score by the method asked for; items that are anchors themselves support others and stand on no row.
+
+    Raises:
+        Refusal: no item is left.
+    """
+    outcome = METHODS[setup.options.method](setup, items, anchors)
+    references = reference_ids(items, anchors)
+    if not references:
+        return outcome
+    kept = [at for at, name in enumerate(outcome.matrix.item_ids) if name not in references]
+    if not kept:
+        raise Refusal("every item is an anchor of kind item: none is left to select")
+    told = outcome.report | {"reference_items": sorted(references)}
+    return replace(outcome, matrix=outcome.matrix.take(np.array(kept)), report=told)
 
 
 def widen(setup: Setup, items: Sequence[Item], outcome: Outcome) -> Outcome:
@@ -140,9 +156,10 @@ def by_ratings(setup: Setup, items: Sequence[Item], anchors: Sequence[Anchor]) -
     if not ratings:
         raise UsageError("--method ratings needs --ratings FILE")
     scores = read_pair_scores(ratings, items, anchors)
-    if not labels:
+    if holds_scores(ratings) and not labels:
         return Outcome(matrix_of_pairs(items, anchors, scores, setup.rules))
-    rated = support_by_ratings(items, anchors, read_ratings(ratings), read_ratings(labels), setup.rules)
+    experts = read_ratings(labels) if labels else []
+    rated = support_by_ratings(items, anchors, read_ratings(ratings), experts, setup.rules)
     return Outcome(rated.matrix, rated.report)
 
 
@@ -176,6 +193,7 @@ def merge_lists(
     """Read and merge the lists; return them with the experts' weights, and the anchors with mu."""
     if not files:
         return None, []
+    _refuse_namesakes(files)
     merged = merge_proposals([row for file in files for row in read_proposals(file)], min_experts)
     mu = weigh_anchors(merged.anchors, rules)
     weighed = [
@@ -183,6 +201,24 @@ def merge_lists(
         for anchor, weight in zip(merged.anchors, mu, strict=True)
     ]
     return merged, weighed
+
+
+def _refuse_namesakes(files: Sequence[Path]) -> None:
+    """Refuse files of one name that leave it to their names who wrote them: two experts would be one.
+
+    Raises:
+        InputError: so it is.
+    """
+    first: dict[str, Path] = {}
+    for file in files:
+        if all(row.values.get("expert") for row in read_table(file) if row.values.get("statement")):
+            continue
+        other = first.setdefault(file.stem, file)
+        if other is not file:
+            raise InputError(
+                f"{file}: its expert would be {file.stem!r}, as that of {other}",
+                hint="name the files after their experts, or give a column expert",
+            )
 
 
 def describe_anchors(

@@ -45,7 +45,11 @@ class Setup:
     @property
     def rules(self) -> SupportRules:
         """Return the settings, with what the options say."""
-        given = {"unjudged_limit": self.options.allow_unjudged, "scale": self.options.scale}
+        given = {
+            "unjudged_limit": self.options.allow_unjudged,
+            "agreement_floor": -1.0 if self.options.allow_disagreement else None,
+            "scale": self.options.scale,
+        }
         return self.support.model_copy(
             update={key: value for key, value in given.items() if value is not None}
         )
@@ -73,12 +77,11 @@ class Setup:
         options = self.options
         single = [options.pool, options.anchors, options.compare]
         labels = (*options.item_labels, *options.pair_labels)
-        signatures = [options.signatures] if options.signatures else []
         return [
             *(path for path in single if path),
             *options.ratings,
             *options.labels,
-            *signatures,
+            *(path for path in (options.signatures, options.difficulty) if path),
             *labels,
         ]
 
@@ -86,16 +89,23 @@ class Setup:
     def params(self) -> dict[str, Any]:
         """Return what shapes the result."""
         options = self.options
+        further = {
+            "spread": options.spread,
+            "recheck": options.recheck,
+            "experts": options.experts if options.draw else None,
+        }
         return {
             "method": options.method,
             "encoder": self.encoder,
             "all_domains": options.all_domains,
             "judges": list(options.judge),
             "seed": options.seed,
-            "further_outputs": [bool(options.save_ratings), bool(options.details)],
+            "further_outputs": [
+                bool(path) for path in (options.save_ratings, options.details, options.save_conflicts)
+            ],
             "rules": self.rules.model_dump(),
             "dedup": self.dedup.model_dump(),
-        } | ({} if options.spread is None else {"spread": options.spread})
+        } | {name: value for name, value in further.items() if value}
 
     def check(self) -> None:
         """Check that the options fit the method, and a folder of partitions where one is written.
@@ -109,11 +119,8 @@ class Setup:
             raise UsageError("--method judge needs --judge MODEL")
         if options.method == "ratings" and not options.ratings:
             raise UsageError("--method ratings needs --ratings FILE")
-        if options.method == "bank" and not (options.item_labels and options.pair_labels):
-            raise UsageError(
-                "--method bank needs --item-labels FILE and --pair-labels FILE",
-                hint="--draw FOLDER writes sheets of items and pairs to label",
-            )
+        if options.method == "bank":
+            self._check_bank()
         if options.spread is not None and not 0 < options.spread < 1:
             raise UsageError(f"--spread {options.spread:g} is not between 0 and 1")
         odd = next((name for name in options.judge if not JUDGE.fullmatch(name)), None)
@@ -123,6 +130,23 @@ class Setup:
             raise UsageError("a judge is named twice", hint="NAME#2 is a second reading by the model NAME")
         if self.in_partitions and not options.dry_run:
             self._check_partitions()
+
+    def _check_bank(self) -> None:
+        options = self.options
+        if not (options.item_labels and options.pair_labels):
+            raise UsageError(
+                "--method bank needs --item-labels FILE and --pair-labels FILE",
+                hint="--draw FOLDER writes sheets of items and pairs to label",
+            )
+        if options.signatures and options.judge:
+            raise UsageError("signatures come from one --judge or from --signatures, not both")
+        if options.recheck and not options.judge:
+            raise UsageError("--recheck needs --judge MODEL, whose readings are read again")
+        if len(options.judge) > 1 + bool(options.recheck):
+            raise UsageError(
+                f"{len(options.judge)} judges are too many for --method bank",
+                hint="one writes signatures, and with --recheck a second reads uncertain items again",
+            )
 
     def _check_partitions(self) -> None:
         options = self.options

@@ -192,3 +192,11 @@ def test_the_command_writes_items_and_estimator(kina: Any, tmp_path: Path) -> No
 def test_a_given_item_without_responses_is_named() -> None:
     with pytest.raises(InputError, match="'nowhere' has no responses"):
         shrink(draw_responses(), 0, given=["nowhere"], rules=QUICK)
+
+
+def test_models_that_all_score_alike_promise_no_error_of_zero() -> None:
+    drawn = draw_responses(items=60)
+    ones = np.ones_like(drawn.scores)
+    alike = Responses(drawn.models, drawn.item_ids, ones, drawn.strata, drawn.stratum)
+    with pytest.raises(Refusal, match="all 12 models score alike"):
+        shrink(alike, 20, rules=QUICK)

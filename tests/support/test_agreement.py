@@ -6,7 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.config import SupportRules
-from kina_build.support.judge.agreement import HALF_STEPS, calibrate_ratings, compare_experts, compare_judges
+from kina_build.errors import Refusal
+from kina_build.support.judge.agreement import (
+    compare_crossed,
+    compare_experts,
+    compare_judges,
+    cross_marks,
+    refuse_chance,
+)
+from kina_build.support.judge.calibration import HALF_STEPS, calibrate_ratings
+from kina_build.support.judge.rated import support_by_ratings
 from tests.support.test_ratings import rate
 
 
@@ -74,3 +83,67 @@ def test_calibrated_values_never_decrease_and_stay_on_the_scale(rows):
     assert (np.diff(values) >= -1e-9).all()
     assert values.min() >= 0
     assert values.max() <= 4
+
+
+def drawn(judge, values):
+    return [rate(f"q{i:03}", "u", int(value), judge) for i, value in enumerate(values)]
+
+
+@pytest.fixture
+def marks():
+    """Return ratings of 120 pairs: two judges that mostly agree, and one that draws lots."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 5, 120)
+    near = np.clip(truth + rng.integers(-1, 2, 120), 0, 4)
+    return {"a": drawn("a", truth), "b": drawn("b", near), "lots": drawn("lots", rng.integers(0, 5, 120))}
+
+
+def test_judges_at_chance_level_stop(marks):
+    refuse_chance(compare_judges(marks["a"] + marks["b"]))
+    for friends in ("a", "b"), ("a",):
+        ratings = [row for name in (*friends, "lots") for row in marks[name]]
+        with pytest.raises(
+            Refusal, match=r"agrees with no other better than by chance \(weighted kappa -?0\."
+        ):
+            refuse_chance(compare_judges(ratings))
+        refuse_chance(compare_judges(ratings), SupportRules(agreement_floor=-1))
+        refuse_chance(compare_judges(ratings), SupportRules(agreement_pairs=121))
+
+
+def test_a_judge_that_rates_all_alike_agrees_by_chance_only(marks):
+    alike = drawn("alike", [2] * 120)
+    with pytest.raises(
+        Refusal, match="'alike' agrees with no other .* undefined, one of them rates all alike"
+    ):
+        refuse_chance(compare_judges(marks["a"] + marks["b"] + alike))
+    refuse_chance(compare_judges(alike + drawn("too", [2] * 120)))
+
+
+def test_the_lower_bound_of_kappa_is_below_zero_in_nineteen_of_twenty_draws_at_chance():
+    rng = np.random.default_rng(0)
+    draws = [
+        compare_judges(drawn("a", rng.integers(0, 5, 60)) + drawn("b", rng.integers(0, 5, 60)))[0][
+            "kappa_low"
+        ]
+        for _ in range(400)
+    ]
+    assert 0.02 <= np.mean(np.array(draws) > 0) <= 0.08
+
+
+def test_counts_of_parts_tell_what_all_ratings_tell(marks):
+    def crossed(rows):
+        return cross_marks(((row.item_id, row.anchor_id), row.judge, row.rating) for row in rows)
+
+    rows = sorted((row for name in marks for row in marks[name]), key=lambda row: row.item_id)
+    assert compare_crossed([crossed(rows[:150]), crossed(rows[150:])]) == compare_judges(rows)
+
+
+def test_judges_and_experts_are_held_to_one_another(make_item, make_anchor, marks):
+    items, anchors = [make_item(f"q{i:03}") for i in range(120)], [make_anchor("u")]
+    experts = [row.model_copy(update={"judge": "ann"}) for row in marks["a"]]
+    support_by_ratings(items, anchors, marks["b"], experts)
+    with pytest.raises(Refusal, match="the judges agree with the experts no better than by chance"):
+        support_by_ratings(items, anchors, marks["lots"], experts)
+    two = [row.model_copy(update={"judge": "bo"}) for row in marks["lots"]]
+    with pytest.raises(Refusal, match="expert 'ann' agrees with no other"):
+        support_by_ratings(items, anchors, marks["b"], experts + two)

@@ -47,3 +47,13 @@ def test_what_cannot_be_used_is_said_in_one_line(kina, tmp_path: Path):
     assert missing.stderr.startswith("error: no.csv: no such file")
     assert empty.stderr.startswith("error: empty.csv: the file is empty")
     assert bad.stderr.startswith("error: bad.csv:2: weight: Input should be a valid number")
+
+
+def test_two_files_of_one_name_are_not_one_expert(kina, tmp_path: Path):
+    for folder, expert in (("x", ""), ("y", ""), ("z", "cy")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "ann.csv").write_text(f"domain,statement,expert\nlaw,torts,{expert}\n")
+    refused = kina("anchors", "x/ann.csv", "y/ann.csv", "-o", "a.jsonl")
+    assert refused.exit_code == 2
+    assert "y/ann.csv: its expert would be 'ann', as that of x/ann.csv" in refused.stderr
+    assert kina("anchors", "x/ann.csv", "z/ann.csv", "--min-experts", "2", "-o", "a.jsonl").exit_code == 0

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from kina_build.config import SupportRules
 from kina_build.encode.embedding import embed
 from kina_build.errors import InputError, Refusal
+from kina_build.selection.inputs import read_conflicts
 from kina_build.support.anchors import Anchor
-from kina_build.support.bank.choice import bank_weights, nearest
+from kina_build.support.bank.choice import bank_weights, find_neighbours, nearest
 from kina_build.support.bank.features import PAIR_FEATURES, lay_cards, pair_features
 from kina_build.support.bank.labels import ItemLabel, PairLabel
 from kina_build.support.bank.reference import support_by_bank
@@ -61,12 +62,12 @@ def references():
 
 @pytest.fixture
 def build(pool, labels, references, words):
-    def run(items=None, anchors=None, rules=RULES, seed=0, **more):
+    def run(items=None, anchors=None, rules=RULES, seed=0, item_labels=None, **more):
         singles, pairs = labels
         return support_by_bank(
             pool if items is None else items,
             references if anchors is None else anchors,
-            item_labels=singles, pair_labels=pairs, embed=partial(embed, encoder=words),
+            item_labels=item_labels or singles, pair_labels=pairs, embed=partial(embed, encoder=words),
             rules=rules, seed=seed, **more,
         )  # fmt: skip
 
@@ -85,7 +86,8 @@ def test_aligned_items_make_the_bank_and_copies_stay_out(build):
 
 def test_support_is_one_for_itself_higher_within_a_topic_and_zero_where_not_compared(build):
     matrix = build().matrix
-    assert (matrix.levels > 0).sum(axis=1).max() <= RULES.neighbours
+    compared = (matrix.levels > 0).sum()
+    assert 0 < compared <= 2 * RULES.neighbours * max(matrix.levels.shape) + len(matrix.anchor_ids)
     both = sorted(set(matrix.item_ids) & set(matrix.anchor_ids))
     assert len(both) > 10
     for name in both:
@@ -144,18 +146,107 @@ def test_domains_without_anchors_or_members_go_to_people(build, pool, make_item,
         build(anchors=[references[0].model_copy(update={"domain": "music"})])
 
 
-def test_difficulty_counts_where_it_is_known(build, pool):
-    hard = pool[1].model_copy(update={"metadata": {"difficulty": 0.9}})
+def test_difficulty_counts_where_it_is_known(build):
     rules = RULES.model_copy(
         update={"difficulty_most": 0.8, "shortlist_percentile": 0.0, "shortlist_alignment": 0.0}
     )
-    found = build(items=[pool[0], hard, *pool[2:]], rules=rules)
-    assert next(row for row in found.rows if row.item_id == "q01").reason == "difficulty"
+    found = build(rules=rules, difficulty={"q01": 0.9, "q02": 0.8})
+    reasons = {row.item_id: row.reason for row in found.rows}
+    assert (reasons["q01"], reasons["q02"], reasons["q03"]) == ("difficulty", "", "")
 
 
 def test_an_anchor_that_borrows_an_items_id_is_refused(build, references):
     with pytest.raises(InputError, match="'q01' is the id of an item and of an anchor"):
-        build(anchors=[references[0].model_copy(update={"anchor_id": "q01"})])
+        build(anchors=[references[0].model_copy(update={"anchor_id": "q01", "kind": "concept"})])
+
+
+def test_an_anchor_that_is_an_item_of_the_pool_is_compared_with_and_never_a_candidate(build, references):
+    anchors = [*references, references[0].model_copy(update={"anchor_id": "q01"})]
+    found = build(anchors=anchors)
+    row = next(row for row in found.rows if row.item_id == "q01")
+    assert (row.reason, row.in_bank, row.alignment) == ("reference", False, None)
+    assert "q01" not in {*found.matrix.item_ids, *found.matrix.anchor_ids}
+    assert found.report["domains"]["physics"]["references"] == 4
+    assert found.report["domains"]["physics"]["items"] == 62
+
+
+def test_neighbours_leave_the_item_itself_out_and_go_both_ways():
+    # places on a line: three in a crowd, one apart, and the bank's second member far from all
+    places = np.array([[1, 0], [0.99, 0.14], [0.98, 0.2], [0.6, 0.8], [0, 1]], dtype=np.float32)
+    items, members = find_neighbours(places, np.arange(5), np.array([0, 4]), 1)
+    pairs = set(zip(items.tolist(), members.tolist(), strict=True))
+    assert pairs == {(0, 1), (1, 0), (2, 0), (3, 1), (4, 0)}
+    assert (3, 1) in pairs, "the nearest item of the far member"
+    alone = find_neighbours(places, np.array([0]), np.array([0]), 3)
+    assert [len(side) for side in alone] == [0, 0]
+
+
+def test_every_member_of_the_bank_is_compared_with_its_own_nearest_items(build):
+    matrix = build(rules=RULES.model_copy(update={"neighbours": 1, "shortlist_percentile": 0.0})).matrix
+    others = matrix.levels * (np.array(matrix.item_ids)[:, None] != np.array(matrix.anchor_ids)[None, :])
+    assert (others.sum(axis=0) > 0).mean() > 0.8
+
+
+def test_duplicates_of_the_shortlist_are_conflicts_and_people_have_the_last_word(build, tmp_path):
+    rules = RULES.model_copy(update={"bank_duplicate": 0.3, "shortlist_percentile": 0.0})
+    found = build(rules=rules)
+    risks = {(one, two): risk for one, two, risk in found.conflicts.pairs}
+    listed = {*found.matrix.item_ids}
+    labelled = {("q01", "q98"), ("q02", "q99"), ("q04", "q97")}
+    assert labelled & {pair for pair in risks if listed.issuperset(pair)} == {
+        pair for pair in labelled if listed.issuperset(pair)
+    }
+    assert all(risk is None or risk > 0.3 for risk in risks.values())
+    assert not {("q01", "q04"), ("q04", "q07")} & risks.keys(), "people said that they are none"
+    found.conflicts.write(tmp_path / "conflicts.json")
+    assert read_conflicts(tmp_path / "conflicts.json") == tuple(risks)
+
+
+def test_a_domain_with_labels_of_its_own_has_calibrators_of_its_own(build, pool, labels, references):
+    art = [
+        item.model_copy(update={"item_id": f"a{item.item_id[1:]}", "field": "art"})
+        for item in pool
+        if item.item_id < "q60"
+    ]
+    singles, _ = labels
+    # in art the talk is what belongs, and the topics do not
+    wrong = [ItemLabel(item_id=f"a{one.item_id[1:]}", aligned=not one.aligned) for one in singles]
+    anchors = [*references, *(a.model_copy(update={"anchor_id": f"art-{a.anchor_id}", "domain": "art"})
+                              for a in references)]  # fmt: skip
+    apart = RULES.model_copy(update={"domain_item_labels": 40, "bank_alignment": 0.3})
+    found = build(items=[*pool, *art], anchors=anchors, rules=apart, item_labels=[*singles, *wrong])
+    assert set(found.report["calibrators"]["by_domain"]) == {"art", "physics"}
+    assert set(found.report["calibrators"]["by_domain"]["art"]) == {"alignment"}
+    fit = {row.item_id: row.alignment for row in found.rows}
+    assert np.mean([fit[f"a{n:02}"] > fit[f"q{n:02}"] for n in range(0, 60, 5)]) > 0.9
+    assert np.mean([fit[f"a{n:02}"] < fit[f"q{n:02}"] for n in range(1, 60, 5)]) > 0.9
+    low = RULES.model_copy(update={"bank_alignment": 0.3})
+    pooled = build(items=[*pool, *art], anchors=anchors, rules=low, item_labels=[*singles, *wrong])
+    assert "by_domain" not in pooled.report["calibrators"]
+
+
+def test_uncertain_items_are_read_again_within_the_budget(build, labels):
+    asked = []
+
+    def reread(items):
+        asked.extend(item.item_id for item in items)
+        return {item.item_id: 1.0 for item in items[1:]}
+
+    doubtful = [
+        label.model_copy(update={"aligned": label.aligned ^ (n % 4 == 1)})
+        for n, label in enumerate(labels[0])
+    ]
+    first = build(item_labels=doubtful)
+    unsure = {row.item_id for row in first.rows if row.alignment_lower < RULES.bank_alignment}
+    found = build(item_labels=doubtful, recheck=(4, reread))
+    assert len(asked) == 4
+    assert set(asked) <= unsure
+    assert found.report["rechecked"]["asked"] == 4
+    assert found.report["rechecked"]["read"] == 3, "a spoilt reply leaves the first reading"
+    assert {row.item_id for row in found.rows if row.rechecked} == set(asked[1:])
+    before, after = ({row.item_id: row.alignment for row in f.rows} for f in (first, found))
+    assert any(before[name] != after[name] for name in asked[1:])
+    assert "rechecked" not in first.report
 
 
 def test_features_of_a_pair_do_not_depend_on_its_direction(pool, references, words):

@@ -83,8 +83,8 @@ def test_the_pair_calibrators_hold_on_pairs_they_never_saw(redux, vectors, label
     fresh = draw_pair_labels(redux, 300, seed=99, copies=15)
     ends = np.array([[cards.number[p.item_id], cards.number[p.other_id]] for p in fresh])
     features = pair_features(cards, ends[:, 0], ends[:, 1])
-    assert rank_area([p.support for p in fresh], fits.pairs.support.probability(features)) > 0.65
-    assert rank_area([p.duplicate for p in fresh], fits.pairs.duplicate.probability(features)) > 0.98
+    assert rank_area([p.support for p in fresh], fits.pooled.pairs.support.probability(features)) > 0.65
+    assert rank_area([p.duplicate for p in fresh], fits.pooled.pairs.duplicate.probability(features)) > 0.98
 
 
 def test_equal_seeds_give_the_same_result_in_any_row_order(redux, vectors, labels, found):

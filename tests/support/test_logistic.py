@@ -5,7 +5,7 @@ import pytest
 
 from kina_build.config import SupportRules
 from kina_build.errors import InputError
-from kina_build.support.bank.calibrators import fit_calibrator, sigmoid, solve_ridge_logistic
+from kina_build.support.bank.logistic import fit_calibrator, sigmoid, solve_ridge_logistic
 
 RULES = SupportRules(bootstraps=30)
 
@@ -64,7 +64,7 @@ def test_the_lower_quantile_lies_below_the_fit_and_more_labels_bring_it_closer()
         features, labels, members = sample(rows)
         calibrator = fit(features, labels, members)
         probe = np.random.default_rng(5).normal(size=(200, 3))
-        gap = calibrator.probability(probe) - calibrator.lower(probe, 0.1)
+        gap = calibrator.probability(probe) - calibrator.bounds(probe, 0.1)[0]
         assert gap.mean() > 0
         gaps.append(gap.mean())
     assert gaps[1] < gaps[0] / 2

@@ -46,6 +46,11 @@ def _show(report: dict[str, Any], console: Console) -> None:
     if report.get("letters"):
         console.line(f"letters: {report['letters']}")
     console.line(f"{report['doubtful']} of {report['items']} items doubtful, {report['proposals']} proposals")
+    if "judges" in report:
+        calls = ", ".join(f"{status} {n}" for status, n in report["judges"]["calls"].items())
+        console.line(
+            f"judges: {calls or 'nothing to ask'}; replies that are no opinion {report['judges']['unread']}"
+        )
     if report["by_kind"]:
         console.table("issues", ["kind", "items"], [list(pair) for pair in report["by_kind"].items()])
     rows = [_row(one) for one in report["diagnoses"][:SHOWN]]

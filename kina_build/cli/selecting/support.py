@@ -58,7 +58,11 @@ def support(run: Run, options: SupportOptions) -> None:
         inputs=setup.inputs,
         outputs=[draw]
         if draw
-        else [path for path in (options.output, options.save_ratings, options.details) if path],
+        else [
+            path
+            for path in (options.output, options.save_ratings, options.details, options.save_conflicts)
+            if path
+        ],
         params=setup.params,
         show=show_sheets if draw else show_support,
         folders=[path for path in (draw, options.output if in_folder else None) if path],

@@ -19,6 +19,8 @@ def show_support(report: dict[str, Any], console: Console) -> None:
     console.line("pairs by score: " + ", ".join(f"{band}: {n}" for band, n in report["distribution"].items()))
     _list(console, "anchors that no item supports", report["unsupported_anchors"])
     _list(console, "items that support nothing", report["idle_items"])
+    if "reference_items" in report:
+        _list(console, "items that are anchors, and are not selected", report["reference_items"])
     for finding in report["findings"]:
         console.line(f"{finding['subject']}: {finding['message']}")
     if "spread" in report:
@@ -42,13 +44,10 @@ def show_support(report: dict[str, Any], console: Console) -> None:
 def _show_ratings(report: dict[str, Any], console: Console) -> None:
     rows = [[judge, *counts, report["unquoted"][judge]] for judge, counts in report["ratings"].items()]
     console.table("ratings", ["judge", "0", "1", "2", "3", "4", "not quoted"], rows)
-    for pair in report["agreement"]:
-        console.line(
-            f"{' and '.join(pair['judges'])}: equal {pair['exact']}, within one {pair['within_one']}, "
-            f"weighted kappa {pair['kappa']} ({pair['pairs']} pairs)"
-        )
+    _show_agreement(console, report["agreement"])
     experts = report["experts"]
     if experts:
+        _show_agreement(console, experts["agreement"])
         fit = experts["calibration"]
         state = "calibrated" if fit["applied"] else "not calibrated"
         console.line(
@@ -62,6 +61,16 @@ def _show_ratings(report: dict[str, Any], console: Console) -> None:
             f"{calls['prompt_tokens']} + {calls['completion_tokens']} tokens, cost {calls['cost']}"
         )
         _list(console, "items left out because a pair got no rating", report["left_out"])
+
+
+def _show_agreement(console: Console, compared: list[dict[str, Any]], of: str = "") -> None:
+    for pair in compared:
+        if pair["pairs"]:
+            console.line(
+                f"{of}{' and '.join(pair['judges'])}: equal {pair['exact']}, "
+                f"within one {pair['within_one']}, weighted kappa {pair['kappa']}, "
+                f"at least {pair['kappa_low']} ({pair['pairs']} pairs)"
+            )
 
 
 def show_estimate(report: dict[str, Any], console: Console) -> None:
@@ -78,8 +87,9 @@ def show_estimate(report: dict[str, Any], console: Console) -> None:
 
 def show_sheets(report: dict[str, Any], console: Console) -> None:
     """Say what was drawn and how to go on."""
-    console.line(f"items.csv: {report['items']} items; fill `aligned` with 1 or 0")
-    console.line(f"pairs.csv: {report['pairs']} pairs; fill `support` and `duplicate` with 1 or 0")
+    for kind, fill in (("items", "`aligned`"), ("pairs", "`support` and `duplicate`")):
+        names = ", ".join(name for name in report["files"] if name.startswith(kind))
+        console.line(f"{names}: {report[kind]} {kind}; fill {fill} with 1 or 0")
 
 
 def _show_bank(report: dict[str, Any], console: Console) -> None:
@@ -95,7 +105,23 @@ def _show_bank(report: dict[str, Any], console: Console) -> None:
         console.line(f"to manual review: {name or 'items without a domain'} ({why})")
     for name in ("alignment", "support", "duplicate"):
         fit = report["calibrators"][name]
-        console.line(f"calibrator of {name}: {fit['labels']} labels, {fit['positive']} positive")
+        own = [d for d, fits in report["calibrators"].get("by_domain", {}).items() if name in fits]
+        more = f"; of their own: {', '.join(own)}" if own else ""
+        console.line(f"calibrator of {name}: {fit['labels']} labels, {fit['positive']} positive{more}")
+    for kind, labels in report["labels"].items():
+        for column, compared in labels["agreement"].items():
+            _show_agreement(console, compared, f"{column}: ")
+        if labels["disputed"]:
+            _list(console, f"{kind} left out of the labels, as experts are divided", labels["disputed"])
+    console.line(f"pairs of the shortlist in conflict: {report['conflicts']}")
+    if report["unknown_difficulty"]:
+        console.line(f"items of unknown difficulty, which pass its interval: {report['unknown_difficulty']}")
+    if "rechecked" in report:
+        told = report["rechecked"]
+        console.line(
+            f"of uncertain alignment: {told['uncertain']}; asked again about {told['asked']}, "
+            f"read {told['read']}"
+        )
 
 
 def _list(console: Console, title: str, ids: list[str]) -> None:

@@ -22,16 +22,20 @@ ROWS_AT_ONCE = 512
 
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Risk = tuple[int, int, float]
+"""Rows of two items, and their duplicate risk."""
 
 
 @dataclass(frozen=True)
 class Comparisons:
-    """Whom each item is compared with, and what came of it."""
+    """Whom each item is compared with, and what came of it; nobody is compared with itself."""
 
-    near: Numbers
-    """Places in the bank, shape (items, k); -1 fills rows of a bank smaller than k."""
+    items: Numbers
+    """Place in the domain's rows of each pair's item, ascending, shape (pairs,)."""
+    members: Numbers
+    """Place in the bank of each pair's member, same shape."""
     support: Floats
-    """s(q, u) for these, same shape; 0 where near is -1, 1 where the item is u itself."""
+    """s(q, u), same shape."""
     centrality: Floats
     """C(q), shape (items,)."""
     centrality_lower: Floats
@@ -88,10 +92,31 @@ def nearest(texts: NDArray[np.float32], queries: Numbers, bank: Numbers, k: int)
     return found
 
 
+def find_neighbours(
+    texts: NDArray[np.float32], rows: Numbers, bank: Numbers, k: int
+) -> tuple[Numbers, Numbers]:
+    """Pair each item with its k nearest members other than itself, and each member with its k nearest items.
+
+    Both directions: an item in a crowd, and a member that is nobody's first, are compared too.
+
+    Returns:
+        Places in `rows` and in `bank` of each pair, ascending.
+    """
+    ours, theirs = _nearest_others(texts, rows, bank, k), _nearest_others(texts, bank, rows, k)
+    items, column = np.nonzero(ours >= 0)
+    members, place = np.nonzero(theirs >= 0)
+    pairs = np.unique(
+        np.concatenate(
+            [items * len(bank) + ours[items, column], theirs[members, place] * len(bank) + members]
+        )
+    )
+    return pairs // len(bank), pairs % len(bank)
+
+
 def compare_with_bank(
     cards: Cards, place: Place, *, bank: Numbers, mu: Floats, judge: PairJudge, rules: SupportRules
 ) -> Comparisons:
-    """Score each item of a domain against its nearest bank members and the reference-only anchors.
+    """Score each item of a domain against its neighbours in the bank and the reference-only anchors.
 
     C(q) = sum over its neighbours u of mu(u) s(q, u) + (1 - their mass) * mean over the
     reference-only anchors of s(q, a): what the neighbours do not weigh, the anchors do.
@@ -105,25 +130,32 @@ def compare_with_bank(
         rules: k, delta.
     """
     rows, references = place.rows, place.references
-    near = nearest(cards.texts, rows, bank, rules.neighbours)
-    near = _with_self(near, rows, bank)
-    known = near >= 0
-    others = bank[np.where(known, near, 0)]
-    itself = known & (others == rows[:, None])
-    masses = np.where(known, mu[near], 0.0)
-    to_bank = pair_features(cards, np.repeat(rows, near.shape[1]), others.ravel())
+    items, members = find_neighbours(cards.texts, rows, bank, rules.neighbours)
+    masses = mu[members]
+    rest = 1 - np.bincount(items, masses, minlength=len(rows))
+    to_bank = pair_features(cards, rows[items], bank[members])
     to_anchors = pair_features(cards, np.repeat(rows, len(references)), np.tile(references, len(rows)))
 
     def centrality(which: int) -> tuple[Floats, Floats]:
-        support = judge.score(to_bank, which).reshape(near.shape)
-        support = np.where(itself, 1.0, np.where(known, support, 0.0))
+        support = judge.score(to_bank, which)
         tail = judge.score(to_anchors, which).reshape(len(rows), len(references)).mean(axis=1)
-        return support, (masses * support).sum(axis=1) + (1 - masses.sum(axis=1)) * tail
+        return support, np.bincount(items, masses * support, minlength=len(rows)) + rest * tail
 
     support, central = centrality(0)
     refits = np.array([centrality(which)[1] for which in judge.support.refits()])
     lower = np.quantile(refits, rules.lower_quantile, axis=0)
-    return Comparisons(near, support, np.round(central, 6), np.round(lower, 6))
+    return Comparisons(items, members, support, np.round(central, 6), np.round(lower, 6))
+
+
+def find_duplicates(cards: Cards, rows: Numbers, judge: PairJudge, rules: SupportRules) -> list[Risk]:
+    """List the pairs of nearest neighbours whose duplicate risk U exceeds tau_dup, `rules.bank_duplicate`."""
+    one, two = find_neighbours(cards.texts, rows, rows, rules.neighbours)
+    once = one < two
+    one, two = rows[one[once]], rows[two[once]]
+    risk = np.round(judge.duplicate.probability(pair_features(cards, one, two)), 6)
+    return [
+        (int(a), int(b), float(u)) for a, b, u in zip(one, two, risk, strict=True) if u > rules.bank_duplicate
+    ]
 
 
 def bank_weights(strata: NDArray[np.str_], mass: dict[str, float]) -> Floats:
@@ -138,9 +170,7 @@ def _twins(cards: Cards, candidates: Numbers, judge: PairJudge, rules: SupportRu
     twins: list[set[int]] = [set() for _ in candidates]
     if len(candidates) < 2:
         return twins
-    near = nearest(cards.texts, candidates, candidates, rules.neighbours + 1)
-    one, column = np.nonzero((near >= 0) & (near != np.arange(len(candidates))[:, None]))
-    two = near[one, column]
+    one, two = find_neighbours(cards.texts, candidates, candidates, rules.neighbours)
     risk = judge.duplicate.probability(pair_features(cards, candidates[one], candidates[two]))
     for a, b in zip(one[risk >= rules.bank_duplicate], two[risk >= rules.bank_duplicate], strict=True):
         twins[a].add(int(b))
@@ -148,12 +178,11 @@ def _twins(cards: Cards, candidates: Numbers, judge: PairJudge, rules: SupportRu
     return twins
 
 
-def _with_self(near: Numbers, rows: Numbers, bank: Numbers) -> Numbers:
-    """Put a member into its own comparison set where copies crowded it out."""
-    place = {int(row): index for index, row in enumerate(bank)}
-    near = near.copy()
-    for index, row in enumerate(rows.tolist()):
-        own = place.get(row)
-        if own is not None and own not in near[index]:
-            near[index, -1] = own
-    return near
+def _nearest_others(texts: NDArray[np.float32], queries: Numbers, bank: Numbers, k: int) -> Numbers:
+    """Return, as `nearest`, the k nearest members that are not the query itself."""
+    near = nearest(texts, queries, bank, k + 1)
+    itself = (near >= 0) & (bank[near] == queries[:, None])
+    # stable: the query itself goes last, the others keep their order
+    order = np.argsort(itself, axis=1, kind="stable")
+    near = np.take_along_axis(np.where(itself, -1, near), order, axis=1)
+    return np.asarray(near[:, :k])

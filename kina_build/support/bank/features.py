@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +61,8 @@ class Place:
     """Its items."""
     references: NDArray[np.int64]
     """Its reference-only anchors, those that serve every domain included."""
+    own_references: NDArray[np.int64]
+    """Those of them that are items of the pool."""
 
 
 def lay_cards(
@@ -95,20 +97,28 @@ def lay_cards(
     )
 
 
-def split_domains(cards: Cards, items: Sequence[Item]) -> list[Place]:
+def split_domains(
+    cards: Cards, items: Sequence[Item], references: Container[str] = frozenset()
+) -> list[Place]:
     """Return the domains in order of name; some may have no references.
 
     Args:
         cards: what `lay_cards` made of these items.
         items: in the same order.
+        references: ids of items that are reference-only anchors of their domain, and no candidates.
     """
     names = cards.domains[: len(items)]
     anchored = cards.domains[len(items) :]
+    is_reference = np.array([item.item_id in references for item in items], dtype=bool)
     places = []
     for name in np.unique(names):
-        rows = np.flatnonzero(names == name)
-        references = len(items) + np.flatnonzero((anchored == name) | (anchored == ""))
-        places.append(Place(domain_of(items[rows[0]]), rows, references))
+        mine = names == name
+        own = np.flatnonzero(mine & is_reference)
+        apart = len(items) + np.flatnonzero((anchored == name) | (anchored == ""))
+        first = items[int(np.flatnonzero(mine)[0])]
+        places.append(
+            Place(domain_of(first), np.flatnonzero(mine & ~is_reference), np.concatenate([own, apart]), own)
+        )
     return places
 
 

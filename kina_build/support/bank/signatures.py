@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -17,6 +17,7 @@ from kina_build.items.text import fold_stem
 from kina_build.rows.jsonl import write_records
 from kina_build.rows.tables import read_typed
 from kina_build.support.anchors import Anchor
+from kina_build.support.judge.pairs import Ask, split_judge
 from kina_build.support.judge.prompts import (
     TOP_RATING,
     read_rating,
@@ -128,10 +129,7 @@ def answer_type(item: Item) -> str:
 
 
 def ask_signatures(
-    items: Sequence[Item],
-    model: str,
-    ask: Callable[[Sequence[ChatRequest]], list[ChatReply]],
-    rules: SupportRules = SupportRules(),
+    items: Sequence[Item], judge: str, ask: Ask, rules: SupportRules = SupportRules()
 ) -> list[Signature]:
     """Get the signature of every item from a model, one call an item.
 
@@ -145,27 +143,62 @@ def ask_signatures(
     waiting = list(items)
     lost: dict[str, str] = {}
     for attempt in range(rules.judge_rounds):
-        replies = ask([_request(item, model, attempt, rules) for item in waiting])
-        again = []
-        for item, reply in zip(waiting, replies, strict=True):
-            signature = read_signature(item.item_id, reply.text) if reply.status == "ok" else None
-            if signature:
-                found[item.item_id] = signature
-                lost.pop(item.item_id, None)
-            else:
-                lost[item.item_id] = reply.error or (
-                    "not in the reply" if reply.status == "ok" else reply.status
-                )
-                again += [item] if reply.answered else []
-        waiting = again
+        read = _ask_once(waiting, judge, attempt, ask, rules)
+        found |= {name: got for name, got in read.items() if isinstance(got, Signature)}
+        lost = {n: why for n, why in lost.items() if n not in found} | {
+            name: got.error or ("not in the reply" if got.status == "ok" else got.status)
+            for name, got in read.items()
+            if isinstance(got, ChatReply)
+        }
+        waiting = [item for item in waiting if _spoilt(read[item.item_id])]
+    _refuse_lost(lost, len(items))
+    return [found[item.item_id] for item in items]
+
+
+def reread_alignment(
+    items: Sequence[Item], judge: str, ask: Ask, rules: SupportRules = SupportRules()
+) -> dict[str, float]:
+    """Get a further reading of the alignment of items, exactly one call an item; spoilt replies are left out.
+
+    Raises:
+        Refusal: some calls failed.
+    """
+    read = _ask_once(items, judge, 0, ask, rules)
+    failed = {
+        name: got.error or got.status
+        for name, got in read.items()
+        if isinstance(got, ChatReply) and not got.answered
+    }
+    _refuse_lost(failed, len(items))
+    return {
+        name: got.alignment
+        for name, got in read.items()
+        if isinstance(got, Signature) and got.alignment is not None
+    }
+
+
+def _ask_once(
+    items: Sequence[Item], judge: str, attempt: int, ask: Ask, rules: SupportRules
+) -> dict[str, Signature | ChatReply]:
+    """Ask about each item; return what was read, or the reply that nothing could be read of."""
+    replies = ask([_request(item, judge, attempt, rules) for item in items])
+    return {
+        item.item_id: (read_signature(item.item_id, reply.text) if reply.status == "ok" else None) or reply
+        for item, reply in zip(items, replies, strict=True)
+    }
+
+
+def _spoilt(read: Signature | ChatReply) -> bool:
+    return isinstance(read, ChatReply) and read.answered
+
+
+def _refuse_lost(lost: Mapping[str, str], items: int) -> None:
     if lost:
         first = min(lost)
         raise Refusal(
-            f"{len(lost)} of {len(items)} items have no signature ({first}: {lost[first]}); "
-            "nothing was written",
+            f"{len(lost)} of {items} items have no signature ({first}: {lost[first]}); nothing was written",
             hint="good replies are kept: run again to ask only for the rest",
         )
-    return [found[item.item_id] for item in items]
 
 
 def read_signature(item_id: str, text: str) -> Signature | None:
@@ -189,7 +222,8 @@ def read_signature(item_id: str, text: str) -> Signature | None:
     return None
 
 
-def _request(item: Item, model: str, attempt: int, rules: SupportRules) -> ChatRequest:
+def _request(item: Item, judge: str, attempt: int, rules: SupportRules) -> ChatRequest:
+    model, reading = split_judge(judge)
     return ChatRequest(
         model=model,
         messages=signature_messages(item),
@@ -199,5 +233,5 @@ def _request(item: Item, model: str, attempt: int, rules: SupportRules) -> ChatR
             **response_format(rules.judge_form, "signature", signature_schema()),
             **rules.judge_params,
         },
-        sample=attempt,
+        sample=reading * rules.judge_rounds + attempt,
     )

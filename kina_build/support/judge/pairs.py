@@ -23,6 +23,12 @@ Ask = Callable[[Sequence[ChatRequest]], list[ChatReply]]
 UNANSWERED = "not in the reply"
 
 
+def split_judge(judge: str) -> tuple[str, int]:
+    """Return the model behind a judge, and which reading of it the judge is: "m#2" is ("m", 1)."""
+    model, _, reading = judge.partition("#")
+    return model, int(reading or 1) - 1
+
+
 @dataclass(frozen=True)
 class Batch:
     """What one call asks: one item, some anchors, one judge."""
@@ -36,12 +42,12 @@ class Batch:
     @property
     def model(self) -> str:
         """Return the model behind the judge."""
-        return self.judge.partition("#")[0]
+        return split_judge(self.judge)[0]
 
     @property
     def reading(self) -> int:
         """Return which reading of its model the judge is, 0 for the first."""
-        return int(self.judge.partition("#")[2] or 1) - 1
+        return split_judge(self.judge)[1]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,13 @@ from kina_build.config import ChatRules, SupportRules
 from kina_build.errors import Refusal
 from kina_build.items.model import Item
 from kina_build.support.anchors import Anchor
-from kina_build.support.judge.agreement import Calibration, calibrate_ratings, compare_experts, compare_judges
+from kina_build.support.judge.agreement import (
+    compare_experts,
+    compare_judges,
+    refuse_chance,
+    refuse_strangers,
+)
+from kina_build.support.judge.calibration import Calibration, calibrate_ratings
 from kina_build.support.judge.pairs import Judged
 from kina_build.support.judge.prompts import TOP_RATING
 from kina_build.support.judge.ratings import (
@@ -57,15 +63,22 @@ def support_by_ratings(
 
     Raises:
         InputError: repeated ids or unusable anchor weights.
+        Refusal: a judge or an expert that agrees with no other, or judges with experts, by chance only.
     """
     medians, expert = median_ratings(ratings), median_ratings(labels)
+    agreement, among = compare_judges(ratings), compare_judges(labels)
+    refuse_chance(agreement, rules)
+    refuse_chance(among, rules, "expert")
     calibration = calibrate_ratings(medians, expert, rules)
+    against = _against_experts(medians, expert, calibration) if labels else None
+    if against:
+        refuse_strangers(against, rules)
     scores = {pair: value / TOP_RATING for pair, value in calibration.apply(medians).items()}
     report = {
         "ratings": rating_counts(ratings),
         "unquoted": _count_unquoted(items, ratings),
-        "agreement": compare_judges(ratings),
-        "experts": _against_experts(medians, expert, calibration) if labels else None,
+        "agreement": agreement,
+        "experts": against and {**against, "agreement": among},
     }
     return RatedSupport(matrix_of_pairs(items, anchors, scores, rules), calibration, report)
 

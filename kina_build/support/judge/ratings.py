@@ -77,6 +77,11 @@ def median_ratings(ratings: Sequence[Rating]) -> dict[Pair, float]:
     return {pair: float(median(values[pair])) for pair in sorted(values)}
 
 
+def holds_scores(paths: Path | Sequence[Path]) -> bool:
+    """Tell whether any row brings a score, so that none is a judge's rating."""
+    return any("score" in row.values for row in need_rows(paths))
+
+
 def read_pair_scores(
     paths: Path | Sequence[Path], items: Sequence[Item], anchors: Sequence[Anchor]
 ) -> dict[Pair, float]:
@@ -90,7 +95,7 @@ def read_pair_scores(
         RowErrors: faulty rows, or rows about an item or anchor that is not given.
     """
     rows = need_rows(paths)
-    if any("score" in row.values for row in rows):
+    if holds_scores(paths):
         scores = {(row.item_id, row.anchor_id): row.score for row in read_scores(paths)}
     else:
         scores = {pair: value / TOP_RATING for pair, value in median_ratings(read_ratings(paths)).items()}

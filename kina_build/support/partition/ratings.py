@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kina_build.config import SupportRules
 from kina_build.errors import InputError, RowErrors, RowFault
@@ -17,8 +18,10 @@ from kina_build.manifest import digest
 from kina_build.rows.source import each
 from kina_build.rows.tables import Row
 from kina_build.support.anchors import Anchor
+from kina_build.support.judge.agreement import Mark, compare_crossed, cross_marks, refuse_chance
+from kina_build.support.judge.prompts import read_rating
 from kina_build.support.judge.ratings import Pair, matrix_of_pairs, read_pair_scores
-from kina_build.support.partition.dealing import Dealer, iter_table, read_lines
+from kina_build.support.partition.dealing import Dealer, iter_json, iter_table, read_lines
 from kina_build.support.partition.files import digest_partition, partition_name, write_partition
 from kina_build.support.partition.pool import ITEM_BYTES, PartitionedPool, read_partition
 
@@ -56,6 +59,7 @@ def plan_ratings(
     Raises:
         InputError: a missing or empty file; rows with and without a score.
         RowErrors: lines that are no rows.
+        Refusal: a judge agrees with no other better than by chance.
     """
     numbers = ("scale", "weighting", "stratum_mass")
     shape = [
@@ -63,6 +67,7 @@ def plan_ratings(
         [anchor.model_dump(mode="json") for anchor in anchors],
     ]
     dealt = deal_rows(sources, pool)
+    refuse_chance(compare_dealt(dealt), rules)
     for number, (items, rows, ids) in enumerate(zip(pool.paths, dealt, pool.read_ids(), strict=True)):
         made_from = digest(rows).sha256 if rows.exists() else ""
         yield RatingPartition(
@@ -110,6 +115,19 @@ LINE_BITS = 40
 def _place(source: int, line: int) -> int:
     """Fold the number of a file and a line of it into the one number that is kept of a dealt row."""
     return source << LINE_BITS | line
+
+
+def compare_dealt(rows: Iterable[Path]) -> list[dict[str, Any]]:
+    """Compare the judges of dealt rows, a part at a time; what is no rating is refused with its part."""
+    return compare_crossed([cross_marks(_marks(path)) for path in rows if path.exists()])
+
+
+def _marks(path: Path) -> Iterator[Mark]:
+    for row in iter_json(path):
+        item_id, anchor_id, judge = (row.values.get(name) for name in ("item_id", "anchor_id", "judge"))
+        rating = read_rating(row.values.get("rating"))
+        if judge is not None and rating is not None:
+            yield (str(item_id), str(anchor_id)), str(judge), rating
 
 
 def rating_item_bytes(rows: int, count: int, anchors: int) -> int:

@@ -36,7 +36,7 @@ from kina_build.support.partition.files import (
 from kina_build.support.partition.pool import PartitionedPool, count_lines, fit_partition, partition_pool
 from kina_build.support.partition.ratings import BASE_BYTES as RATING_BYTES
 from kina_build.support.partition.ratings import make_rating_partition, plan_ratings, rating_item_bytes
-from kina_build.support.setup import Setup, embedder, refuse_unknown
+from kina_build.support.setup import SUFFIX, Setup, embedder, refuse_unknown
 
 
 def score_in_partitions(
@@ -87,7 +87,7 @@ def _embed(
 
     encoder = load_encoder(setup.encoder, encoding, setup.encode)
     an_item = embedding_item_bytes(encoder.dimension, len(anchors))
-    dealt = _deal(setup, pool, output, EMBEDDING_BYTES, lambda _: an_item)
+    dealt = _deal(setup, pool, anchors, EMBEDDING_BYTES, lambda _: an_item)
     refuse_unknown([item_text(item) for item in dealt.sample], encoder, setup)
     plan = plan_embedding(
         dealt,
@@ -143,7 +143,7 @@ def _lay_out(
     dealt = _deal(
         setup,
         pool,
-        output,
+        anchors,
         RATING_BYTES,
         lambda count: rating_item_bytes(rows, count, len(anchors)),
     )
@@ -184,7 +184,7 @@ def _of(bar: Progress, dealt: PartitionedPool) -> Progress:
 
 
 def _deal(
-    setup: Setup, pool: Path, output: Path, base_bytes: int, item_bytes: Callable[[int], int]
+    setup: Setup, pool: Path, anchors: Sequence[Anchor], base_bytes: int, item_bytes: Callable[[int], int]
 ) -> PartitionedPool:
     """Cut the pool into parts of the size that the settings and the memory allow."""
 
@@ -197,4 +197,19 @@ def _deal(
             item_bytes=item_bytes(count),
         )
 
-    return partition_pool(pool, work_folder(output), size=size, sample=setup.dedup.unknown_sample)
+    dealt = partition_pool(
+        pool, work_folder(setup.options.output), size=size, sample=setup.dedup.unknown_sample
+    )
+    _refuse_references(dealt, anchors)
+    return dealt
+
+
+def _refuse_references(pool: PartitionedPool, anchors: Sequence[Anchor]) -> None:
+    """Refuse anchors that are items of the pool: rows of a folder are all to be selected from."""
+    wanted = {anchor.anchor_id for anchor in anchors if anchor.kind == "item"}
+    ours = next((one for ids in pool.read_ids() for one in ids if one in wanted), None) if wanted else None
+    if ours is not None:
+        raise UsageError(
+            f"anchor {ours!r} is an item of the pool, which a folder of parts cannot leave out",
+            hint=f"name an output that ends in {SUFFIX}, or import the pool without it",
+        )
