@@ -330,6 +330,30 @@ def test_nothing_of_a_list_is_applied_while_a_row_does_not_fit(
     assert set(ledger.balances().values()) == {0}
 
 
+def dated(word: str, transaction: str, day: int | None) -> ProviderRow:
+    at = f"2026-05-{day:02d}T00:00:00Z" if day else ""
+    (row,) = listed(("A", "7.00", word))
+    return row.model_copy(update={"transaction_id": transaction, "completed_at": at})
+
+
+@pytest.mark.parametrize(
+    ("rows", "proved"),
+    [
+        ((dated("paid", "t1", 1), dated("returned", "t2", 2)), ["returned"]),
+        ((dated("paid", "t1", None), dated("returned", "t1", None)), ["returned"]),
+        ((dated("returned", "t1", 2), dated("paid", "t2", 3)), []),  # sent anew: the money arrived
+        ((dated("paid", "t1", None), dated("returned", "t2", None)), []),
+        ((dated("paid", "t1", 1), dated("pending", "t2", 1)), []),
+        ((dated("failed", "t1", 1), dated("paid", "t2", 2)), ["confirmed"]),
+    ],
+)
+def test_a_second_transfer_beside_a_paid_one_is_looked_at(
+    sent: list[Payment], rows: tuple[ProviderRow, ...], proved: list[str]
+) -> None:
+    result = reconcile(sent, ACCOUNTS, rows, Proof("USD", complete=False))
+    assert (list(result.states.values()), bool(result.problems)) == (proved, not proved)
+
+
 @pytest.mark.usefixtures("sent")
 @pytest.mark.parametrize("word", ["returned", "refunded"])
 def test_what_came_back_is_owed_again(ledger: Ledger, word: str) -> None:

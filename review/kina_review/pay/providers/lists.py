@@ -174,13 +174,17 @@ def _checked(rows: Sequence[tuple[Row, Mapping[str, Any]]]) -> list[ProviderRow]
     return found
 
 
-def _is_older(row: ProviderRow, since: datetime | None) -> bool:
-    if since is None or not row.completed_at:
-        return False
+def moment_of(row: ProviderRow) -> datetime | None:
+    """Return when a row was completed; None where it tells no instant."""
     try:
-        return MOMENT.validate_python(row.completed_at) < since
+        return MOMENT.validate_python(row.completed_at) if row.completed_at else None
     except ValidationError:
-        return False
+        return None
+
+
+def _is_older(row: ProviderRow, since: datetime | None) -> bool:
+    moment = moment_of(row)
+    return since is not None and moment is not None and moment < since
 
 
 def _read_prolific(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -22,7 +22,7 @@ from kina_review.pay.book.opening import open_ledger
 from kina_review.pay.payees import Account, book_path, check_book, other_names, payment_accounts, read_book
 from kina_review.pay.payments import NEXT, UNDER_WAY, batch_payments, move, paid_out, read_payments
 from kina_review.pay.providers.files import CURRENCIES, match_ids
-from kina_review.pay.providers.lists import ProviderRow, read_provider_list
+from kina_review.pay.providers.lists import ProviderRow, moment_of, read_provider_list
 from kina_review.payrecords import Payment, PaymentState, Step
 
 
@@ -130,23 +130,11 @@ def _expected(payment: Payment) -> int:
 def _judge(
     payment: Payment, account: str, rows: Sequence[ProviderRow], complete: bool
 ) -> tuple[PaymentState | None, str]:
-    words = [row.status for row in rows]
-    back = [word for word in words if word in ("returned", "refunded")]
-    if words.count("paid") > 1 or len(back) > 1:
-        times = max(words.count("paid"), len(back))
-        return None, f"{account!r} was paid {times} times in batch {payment.batch}"
-    state: PaymentState
-    if back:
-        state = "returned" if back[0] == "returned" else "refunded"
-    elif "paid" in words:
-        state = "confirmed"
-    elif "pending" in words:
-        return None, ""
-    elif rows or (complete and payment.state in UNDER_WAY):
-        state = "failed"
-    else:
-        return None, ""
-    if state == payment.state or (state == "failed" and payment.state == "cancelled"):
+    doubt = _doubt(rows)
+    if doubt:
+        return None, f"{account!r} {doubt} in batch {payment.batch}"
+    state = _proven({row.status for row in rows}, complete and payment.state in UNDER_WAY)
+    if state in (None, payment.state) or (state == "failed" and payment.state == "cancelled"):
         return None, ""
     if state not in NEXT[payment.state]:
         return (
@@ -154,6 +142,47 @@ def _judge(
             f"{account!r} is {state} on the list, but payment {payment.payment_id} is {payment.state}",
         )
     return state, ""
+
+
+def _proven(words: set[str], absent: bool) -> PaymentState | None:
+    """Return the state that the words of a payee's rows prove; absent: what no row tells was not paid."""
+    states: Mapping[str, PaymentState] = {"returned": "returned", "refunded": "refunded", "paid": "confirmed"}
+    for word, state in states.items():
+        if word in words:
+            return state
+    if "pending" in words:
+        return None
+    return "failed" if words or absent else None
+
+
+def _doubt(rows: Sequence[ProviderRow]) -> str:
+    """Say what in the rows of one payee leaves open how often they were paid; empty: nothing does."""
+    words = [row.status for row in rows]
+    times = max(words.count("paid"), words.count("returned") + words.count("refunded"))
+    if times > 1:
+        return f"was paid {times} times"
+    return _second_transfer(rows) if "paid" in words else ""
+
+
+def _second_transfer(rows: Sequence[ProviderRow]) -> str:
+    """Say that a paid row may be another transfer than one beside it: then what it settles is unknown.
+
+    A return has often an id of its own; it is about the transfer where it came after it.
+    """
+    (paid,) = [row for row in rows if row.status == "paid"]
+    for row in rows:
+        apart = row.transaction_id and paid.transaction_id and row.transaction_id != paid.transaction_id
+        if not apart or row.status in ("paid", "failed"):
+            continue
+        if row.status == "pending":
+            return f"was paid by transaction {paid.transaction_id}, and {row.transaction_id} is pending"
+        first, then = moment_of(paid), moment_of(row)
+        if first is None or then is None or first >= then:
+            return (
+                f"was paid by transaction {paid.transaction_id}, and {row.transaction_id} is {row.status}, "
+                "which did not demonstrably come later (completed_at)"
+            )
+    return ""
 
 
 def _step(payment: Payment, rows: Sequence[ProviderRow], proof: Proof) -> Step:
