@@ -16,6 +16,7 @@ from kina_build.release.files.write import read_parquet
 from kina_build.release.plan import Past
 from kina_build.release.rows import Row, to_item, to_kina
 from kina_build.release.splits import kina_file, natural, parquet_file
+from kina_build.release.standalone import said_in_kina, stated_faults
 from kina_build.release.versions import content_hash, make_canary, parse_version
 from kina_build.rows.jsonl import canonical, read_json
 
@@ -77,11 +78,20 @@ def check_counts(subject: Subject) -> Iterator[Fault]:
             if value != getattr(stated, name):
                 yield Fault("", f"{split}: {name} is {value}, the manifest says {getattr(stated, name)}")
     rows = [row for kept in subject.past.rows.values() for row in kept]
-    for field in ("license", "language"):
-        found = Counter(getattr(row, field) for row in rows)
-        told = getattr(subject.past.record, f"{field}s")
-        if found != Counter(told):
-            yield Fault("", f"{field}s are {dict(found)}, the manifest says {told}")
+
+
+def check_stated(subject: Subject) -> Iterator[Fault]:
+    """Hold what the manifest states of licences, selection, review and changes to rows and evidence."""
+    record = subject.past.record.model_dump(mode="json")
+    rows = {
+        split: [{"id": row.id, "license": row.license, "language": row.language} for row in kept]
+        for split, kept in subject.past.rows.items()
+    }
+    try:
+        found = stated_faults(subject.folder, record, rows)
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        found = [f"what the manifest states is of another shape ({error!r})"]
+    yield from (Fault("", fault) for fault in found)
 
 
 def check_copies(subject: Subject) -> Iterator[Fault]:
@@ -115,15 +125,9 @@ def _answer_fits(row: Row, private: bool) -> bool:
 
 
 def _kina_digest(entries: Any) -> str:
-    """Digest what KINA.json and the rows both say: index, path, question, options, key."""
+    """Digest what KINA.json says that the rows say too: all but the sources of single options."""
     try:
-        said = sorted(canonical(_said_in_kina(entry)) for entry in entries)
-    except (AttributeError, TypeError):  # not the lists and objects that KINA.json is made of
+        said = sorted(canonical(said_in_kina(entry)) for entry in entries)
+    except (AttributeError, KeyError, TypeError):  # not the lists and objects that KINA.json is made of
         return ""
     return hashlib.sha256("\n".join(said).encode()).hexdigest()
-
-
-def _said_in_kina(entry: Any) -> list[Any]:
-    options = [[option.get("key"), option.get("answer")] for option in entry.get("options", [])]
-    asked = [entry.get("discipline"), entry.get("question")]
-    return [str(entry.get("index")), *asked, options, entry.get("correct_answer")]

@@ -24,6 +24,7 @@ from kina_build.release.proof.contents import (
     check_counts,
     check_identity,
     check_rows,
+    check_stated,
 )
 from kina_build.release.proof.evidence import VERIFIER, is_verifier, verifier_digest
 from kina_build.release.proof.pool_error import check_estimator
@@ -235,6 +236,7 @@ CHECKS: Mapping[str, Callable[[Subject], Iterator[Fault]]] = {
     "rows": check_rows,
     "identity": check_identity,
     "counts": check_counts,
+    "stated": check_stated,
     "copies": check_copies,
     "figures": check_figures,
     "format": check_format,
