@@ -29,6 +29,8 @@ from kina_review.words import read_word
 
 OUR_PAYMENT = re.compile(r"b\d{4,}-\d{5,}")
 """A payment of ours in a field that is free text there: b0001-00001 matches, invoice 7 must not."""
+UNFINISHED = ("NEW", "PENDING", "PROCESSING")
+"""States of a PayPal batch in which payments may still be made."""
 CENTS = Decimal(100)
 """Prolific counts in pence and cents, the only currencies it pays in."""
 MOMENT: TypeAdapter[datetime] = TypeAdapter(Instant)
@@ -98,6 +100,8 @@ class ProviderList:
     """Whose list it is; empty: a table that anybody may have made."""
     cumulative: bool = False
     """It holds what was paid in other batches too."""
+    goes_on: str = ""
+    """Why it cannot be the whole list yet; empty: nothing in it says so."""
 
     def news(self, booked: Mapping[str, str], own: set[str], since: datetime | None) -> list[ProviderRow]:
         """Return the rows that can be about a batch: of a cumulative list, what is booked or older is not.
@@ -136,22 +140,34 @@ def read_provider_list(path: Path, columns: Mapping[str, str] | None = None) -> 
                 raise InputError(
                     f"{path}: begins like a list of {provider}, but goes on in another form"
                 ) from None
-            return ProviderList(_checked(found), provider.lower(), cumulative)
+            more = next((why for row in rows if (why := _goes_on(row.values))), "")
+            stated = any("status" in fields for _, fields in found)
+            return ProviderList(_checked(found, stated=stated), provider.lower(), cumulative, more)
     known = {name: name for name in ProviderRow.model_fields} | dict(columns or {})
     # a column that nobody knows is a slip, unless the table is said to be somebody else's
     ours = known.keys() if columns else None
     named = [(row, _renamed(row.values, known, ours)) for row in rows]
-    _check_stated(named)
-    return ProviderList(_checked(named))
+    # a table whose every status is blank lists what was paid; one blank among words tells nothing
+    stated = any(fields.get("status") not in (None, "") for _, fields in named)
+    return ProviderList(_checked(named, stated=stated))
 
 
-def _check_stated(rows: Sequence[tuple[Row, Mapping[str, Any]]]) -> None:
-    """Refuse a blank where other rows have a status: only a table without that column lists what was paid."""
-    blank = [row for row, fields in rows if fields.get("status") in (None, "")]
-    if len(blank) < len(rows):
-        faults = [row.fault("status: is blank, so what became of this payment is unknown") for row in blank]
-        if faults:
-            raise RowErrors(faults, hint="paid, failed, pending, returned or refunded")
+def _goes_on(values: Mapping[str, Any]) -> str:
+    """Say why an answer of a provider's API is not all there is; empty: nothing in it says so."""
+    header, links = values.get("batch_header"), values.get("links")
+    state = header.get("batch_status", "") if isinstance(header, dict) else ""
+    if str(state).upper() in UNFINISHED:
+        return f"the batch is {state}"
+    names = [one.get("rel") for one in links if isinstance(one, dict)] if isinstance(links, list) else []
+    after = values.get("_links")
+    behind = isinstance(after, dict) and isinstance(after.get("next"), dict) and after["next"].get("href")
+    if values.get("NextToken") or "next" in names or behind:
+        return "another page follows"
+    meta, listed = values.get("meta"), values.get("results")
+    count = meta.get("count") if isinstance(meta, dict) else None
+    if isinstance(count, int) and isinstance(listed, list) and count > len(listed):
+        return f"it holds {len(listed)} of {count} submissions"
+    return ""
 
 
 def _renamed(
@@ -160,11 +176,14 @@ def _renamed(
     return {known.get(key, key): value for key, value in values.items() if ours is None or key in ours}
 
 
-def _checked(rows: Sequence[tuple[Row, Mapping[str, Any]]]) -> list[ProviderRow]:
+def _checked(rows: Sequence[tuple[Row, Mapping[str, Any]]], *, stated: bool) -> list[ProviderRow]:
     found: list[ProviderRow] = []
     faults: list[RowFault] = []
     for row, fields in rows:
         told = {name: value for name, value in fields.items() if value not in (None, "")}
+        if stated and "status" not in told:
+            faults.append(row.fault("status: is blank, so what became of this payment is unknown"))
+            continue
         try:
             found.append(ProviderRow.model_validate(told))
         except ValidationError as error:
@@ -216,14 +235,16 @@ def _read_paypal(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Read the details of a payout batch, or of one item of it."""
     for entry in values.get("items", [values]):
         item, fee = entry["payout_item"], entry.get("payout_item_fee") or {}
+        currency = item["amount"]["currency"]
+        ours = fee.get("value") is not None and fee.get("currency", currency) == currency
         yield {
             "payee_id": item["receiver"],
             "amount": Decimal(str(item["amount"]["value"])),
-            "currency": item["amount"]["currency"],
+            "currency": currency,
             "status": entry["transaction_status"],
             "payment_id": _ours(item.get("sender_item_id")),
             "transaction_id": entry.get("transaction_id") or entry.get("payout_item_id"),
-            "fee": None if fee.get("value") is None else Decimal(str(fee["value"])),
+            "fee": Decimal(str(fee["value"])) if ours else None,
             "completed_at": entry.get("time_processed"),
         }
 

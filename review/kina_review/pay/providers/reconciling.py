@@ -65,6 +65,7 @@ def reconcile(
     """
     matched, errors = match_ids([row.payee_id for row in rows], accounts.values())
     problems = [f"{name!r} is on the list: {word}" for name, word in errors.items()]
+    problems += _shared(rows)
     listed: dict[str, list[ProviderRow]] = defaultdict(list)
     for row in _without_copies(rows):
         if row.payee_id in matched:
@@ -84,6 +85,18 @@ def reconcile(
     if problems:
         return Reconciliation({}, tuple(problems))
     return Reconciliation(states, (), steps)
+
+
+def _shared(rows: Sequence[ProviderRow]) -> list[str]:
+    """Name transactions that are listed for several payees: one of the rows is about somebody else."""
+    payees: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        payees[row.transaction_id].add(row.payee_id.strip())
+    return [
+        f"transaction {transaction} is listed for {' and '.join(map(repr, sorted(names)))}"
+        for transaction, names in payees.items()
+        if transaction and len(names) > 1
+    ]
 
 
 def _without_copies(rows: Sequence[ProviderRow]) -> list[ProviderRow]:
@@ -236,6 +249,11 @@ def reconcile_list(
         accounts = payment_accounts(book, payments, listed)
         names = other_names(book, accounts, listed)
         _check_provider(payments, listed_there.provider)
+        if complete and listed_there.goes_on:
+            raise Refusal(
+                f"{provider_list}: is not complete: {listed_there.goes_on}",
+                hint="fetch the rest, and give the whole list; without --complete what is on it is booked",
+            )
         booked = {key: one.payment_id for one in past.values() for key in one.transactions}
         own = {payment.payment_id for payment in payments}
         rows = [
