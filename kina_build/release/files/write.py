@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -186,14 +186,19 @@ def write_rows(folder: Path, rows: Mapping[str, Sequence[Row]], names: Sequence[
 
 
 def write_kina(path: Path, items: Iterable[Item]) -> None:
-    """Write items as KINA's own JSON: one list of entries, one a line."""
-    encoder = json.JSONEncoder(ensure_ascii=False)
+    """Write items as KINA's own JSON."""
     with writing(path) as out:
-        out.write(b"[")
-        for number, item in enumerate(items):
-            entry = encoder.encode(to_kina(item))
-            out.write((",\n" if number else "\n").encode() + entry.encode())
-        out.write(b"\n]\n")
+        for part in kina_bytes(items):
+            out.write(part)
+
+
+def kina_bytes(items: Iterable[Item]) -> Iterator[bytes]:
+    """Yield the bytes of KINA's own JSON: one list of entries, one a line."""
+    encoder = json.JSONEncoder(ensure_ascii=False)
+    yield b"["
+    for number, item in enumerate(items):
+        yield ((",\n" if number else "\n") + encoder.encode(to_kina(item))).encode()
+    yield b"\n]\n"
 
 
 def write_parquet(path: Path, rows: Sequence[Row], names: Sequence[str]) -> None:
@@ -222,16 +227,30 @@ def read_parquet(path: Path) -> list[Row]:
     Raises:
         InputError: missing file, or not rows of a release.
     """
+    rows = _read_parquet(path).to_pylist()
+    try:
+        return [Row.model_validate(row) for row in rows]
+    except ValidationError as error:
+        raise InputError(f"{path}: not rows of a release: {describe(error)[0]}") from None
+
+
+def holds_rows(path: Path, rows: Sequence[Row], names: Sequence[str]) -> bool:
+    """Tell whether a parquet file holds rows as this version writes them; rows may be the same all the same.
+
+    Raises:
+        InputError: missing file, or no parquet.
+    """
+    meant = to_table({name: [getattr(row, name) for row in rows] for name in names})
+    return bool(_read_parquet(path).equals(meant))
+
+
+def _read_parquet(path: Path) -> pa.Table:
     import pyarrow.parquet as pq
 
     with reading_columns(str(path), "Parquet"):
         file = pq.ParquetFile(path)
         check_rows(file.metadata.num_rows, str(path))
-        rows = file.read().to_pylist()
-    try:
-        return [Row.model_validate(row) for row in rows]
-    except ValidationError as error:
-        raise InputError(f"{path}: not rows of a release: {describe(error)[0]}") from None
+        return file.read()
 
 
 def to_table(columns: Mapping[str, Sequence[Any]]) -> pa.Table:

@@ -219,8 +219,9 @@ def check_gates(subject: Subject) -> Iterator[Fault]:
     keyed = {row.id: row for row in subject.answers or ()}
     splits: dict[str, list[Item]] = {}
     for split, rows in subject.past.rows.items():
-        full = [keyed.get(row.id, row) for row in rows]
-        splits[split] = [to_item(row) for row in full if row.answer is not None]
+        full = zip(rows, subject.items[split], strict=True)
+        own = [to_item(keyed[row.id]) if row.id in keyed else item for row, item in full]
+        splits[split] = [item for item in own if item.correct_answer]
     forbidden = {one.item_id: one.reason for one in record.withheld} | record.taken_down
     passed = {one.rule: set(one.item_ids) for one in record.exemptions}
     processes = count_processes(sum(map(len, splits.values())), subject.rules)
