@@ -172,9 +172,16 @@ def read_request(options: ExportOptions) -> Request:
         private=frozenset(options.private),
         licenses=frozenset(options.license),
         allowed=allowed,
-        creators=tuple(" ".join(one.split()) for one in options.creator),
+        creators=_creators(options.creator),
         url=options.url,
     )
+
+
+def _creators(given: Sequence[str]) -> tuple[str, ...]:
+    creators = tuple(" ".join(one.split()) for one in given)
+    if not all(creators):
+        raise UsageError("--creator is blank", hint="give a name, or leave the option out")
+    return creators
 
 
 def _letter(

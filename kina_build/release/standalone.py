@@ -766,10 +766,10 @@ def stated_faults(
     told, found = known["selection"], figures.get("selection")
     if told and found and whole(told["items"]) < found["released"]:
         faults.append("release.json: fewer items were selected than are released")
-    review = figures.get("review") or {}
-    if known["review"] and known["review"].get("decisions") != review.get("decisions"):
+    review = figures.get("review")  # none where no evidence travels
+    if review and known["review"] and known["review"].get("decisions") != review["decisions"]:
         faults.append("release.json: its decisions are not those of the evidence")
-    if known["audit"] and not _is_audit(known["audit"], review.get("audit")):
+    if review and known["audit"] and not _is_audit(known["audit"], review["audit"]):
         faults.append("release.json: its audit is not that of the evidence")
     return faults + change_faults(folder, record, rows)
 

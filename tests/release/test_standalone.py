@@ -88,6 +88,19 @@ def test_an_edit_is_found_though_all_digests_are_made_anew(
     assert any(said in fault for fault in faults), faults
 
 
+@pytest.mark.parametrize("kind", ["none", "released"])
+def test_a_release_with_less_evidence_holds(released: Path, kind: str) -> None:
+    from kina_build.cli.main import app
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(released.parent)
+        words = ["export", "pool.jsonl", "--decisions", "decisions.jsonl", "--audit", "audit.csv"]
+        done = CliRunner().invoke(app, [*words, "--evidence", kind, "-o", kind])
+        assert done.exit_code == 0, done.output
+        assert CliRunner().invoke(app, ["verify", kind]).exit_code == 0
+        assert standalone.faults_of(Path(kind))[1] == []
+
+
 def test_a_file_among_the_harnesses_is_found_though_the_manifest_names_it(
     released: Path, tmp_path: Path
 ) -> None:
