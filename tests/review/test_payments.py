@@ -12,8 +12,8 @@ from kina_review.pay.payees import Account, PayeeBook, match_accounts, other_nam
 from kina_review.pay.payments import adjust, batch_payments, move, move_batch, read_payments, sum_states
 from kina_review.pay.plans import Limits, check_current, next_plan, plan, plan_into
 from kina_review.pay.providers.files import Transfer, batches, match_ids, token_of, write_files
+from kina_review.pay.providers.judging import Proof, reconcile
 from kina_review.pay.providers.lists import ProviderRow
-from kina_review.pay.providers.reconciling import Proof, reconcile
 from kina_review.pay.statements import Facts, Notice, build_statements, file_name, render
 from kina_review.payrecords import Payment, Step
 from tests.review.stories import review, settled

@@ -12,7 +12,8 @@ from kina_build.errors import InputError, KinaError, Refusal, RowErrors
 from kina_review.library import plan_payments, settle
 from kina_review.pay.book.opening import open_ledger
 from kina_review.pay.payments import batch_payments
-from kina_review.pay.providers.lists import OUR_PAYMENT, read_provider_list
+from kina_review.pay.providers.forms import OUR_PAYMENT
+from kina_review.pay.providers.lists import read_provider_list
 from kina_review.pay.providers.reconciling import reconcile_list
 from tests.review.stories import review
 from tests.review.test_library import RULE

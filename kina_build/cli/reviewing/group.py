@@ -8,7 +8,7 @@ import typer
 
 from kina_build.cli.command import command
 from kina_build.cli.console import Console
-from kina_build.cli.reviewing import audit, desk, economics, ledger, pay
+from kina_build.cli.reviewing import audit, desk, economics, exchange, ledger, pay
 from kina_build.cli.run import Run
 from kina_review.tournament.options import SettleOptions
 
@@ -115,6 +115,7 @@ def register(app: typer.Typer) -> None:
         rich_markup_mode=None,
     )
     desk.register(group)
+    exchange.register(group)
     command(group, "settle", example="kina review settle --reviews reviews.jsonl --bar 14 --ledger pay.db")(
         settle
     )

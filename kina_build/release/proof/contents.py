@@ -13,7 +13,8 @@ from typing import Any
 from kina_build.config import ItemRules
 from kina_build.items.model import LETTERS, Item, named_keys
 from kina_build.release.build import count_split
-from kina_build.release.files.write import holds_rows, kina_bytes, read_parquet
+from kina_build.release.files.parquet import holds_rows, read_parquet
+from kina_build.release.files.write import kina_bytes
 from kina_build.release.plan import Past
 from kina_build.release.rows import Row, columns, to_item, to_kina
 from kina_build.release.splits import kina_file, natural, parquet_file
