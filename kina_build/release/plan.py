@@ -17,7 +17,7 @@ from kina_build.release.admission import Admission, count_reasons
 from kina_build.release.gates import GATES, REDUCED, Draft, exempt, find_faults, tell_less
 from kina_build.release.lettering.order import Lettering, keep_letters, letter_items, make_secret
 from kina_build.release.lettering.references import find_last_texts
-from kina_build.release.options import ExportOptions
+from kina_build.release.options import ExportOptions, parse_date, parse_pairs
 from kina_build.release.record import (
     TAKEN,
     Exemption,
@@ -28,7 +28,6 @@ from kina_build.release.record import (
     Withheld,
 )
 from kina_build.release.rows import Row
-from kina_build.release.sources import parse_date, parse_pairs
 from kina_build.release.splits import SPLITS, assign_splits, natural
 from kina_build.release.versions import Version, parse_version
 

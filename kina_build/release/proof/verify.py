@@ -31,12 +31,9 @@ from kina_build.release.proof.pool_error import check_estimator
 from kina_build.release.record import FORMAT, PROVEN
 from kina_build.release.rows import Row, to_item
 from kina_build.release.splits import CARD, CHANGES, CROISSANT, ESTIMATOR, RECORD, SUMS, natural
-from kina_build.release.standalone import INSTANCE, JUDGED, SUPPORT, Unsound, card_faults
+from kina_build.release.standalone import EVIDENCE, Unsound, card_faults
 from kina_build.release.versions import content_hash
 from kina_build.rows.jsonl import canonical, dump_document, read_json, read_records, read_text
-
-EVIDENCE = frozenset({INSTANCE, SUPPORT, JUDGED, VERIFIER})
-"""Names that files of evidence may have."""
 
 
 @dataclass(frozen=True)
