@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from kina_build.errors import InputError, Refusal
 from kina_build.items.importing.keycolumns import VERDICTS
 from kina_build.items.model import Item
+from kina_build.items.text import fold_stem
 from kina_build.release.record import Withheld
 from kina_build.release.splits import natural
 
@@ -70,13 +71,19 @@ def admit(
         taken_down: ids withdrawn now or in earlier versions, with the reason.
 
     Raises:
-        InputError: an id that the pool does not have, or an item decided twice.
+        InputError: an id that the pool does not have or spells otherwise, or an item decided twice.
         Refusal: nothing is left to release.
     """
     by_id = {item.item_id: item for item in pool}
     wanted = list(by_id) if selected is None else list(dict.fromkeys(selected))
     _check_known("the selection", wanted, by_id)
     verdicts = None if decisions is None else _by_item(decisions)
+    for source, ids in (
+        ("the decisions", verdicts),
+        ("the duplicates", dropped),
+        ("--take-down", taken_down),
+    ):
+        _check_spelled(source, ids or (), by_id)
     reasons = {
         item_id: _why_withheld(by_id[item_id], verdicts, dropped or {}, taken_down or {})
         for item_id in wanted
@@ -167,6 +174,19 @@ def _check_known(source: str, ids: Iterable[str], by_id: Mapping[str, Any]) -> N
             f"{source} names {len(unknown)} items that the pool does not have: {told}",
             hint="give the pool that the selection was made from",
         )
+
+
+def _check_spelled(source: str, ids: Iterable[str], by_id: Mapping[str, Any]) -> None:
+    """Refuse an id that no item has and that differs from an item's by its spelling alone."""
+    strangers = [item_id for item_id in ids if item_id not in by_id]
+    known = {fold_stem(item_id): item_id for item_id in by_id} if strangers else {}
+    for item_id in strangers:
+        if (own := known.get(fold_stem(item_id))) is not None:
+            raise InputError(
+                f"{source} name item {item_id!r}, and the pool has {own!r}: they differ by case, blanks or "
+                "Unicode form alone",
+                hint="spell the id as the pool does; else the item would be released as if nothing were said",
+            )
 
 
 def count_reasons(reasons: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from kina_build.progress import Progress, silent
 from kina_build.release import sources
 from kina_build.release.admission import Decision, admit
 from kina_build.release.folder import read_release
-from kina_build.release.options import ExportOptions, Extent
+from kina_build.release.options import ExportOptions, Extent, parse_pairs
 from kina_build.release.plan import Past, Request, plan_release
 from kina_build.release.prepared import NewRelease, Prepared
 from kina_build.release.proof.evidence import Audited, Chosen, Sources, check_selection
@@ -218,7 +218,7 @@ def _read(options: ExportOptions, proof: Files | None, engine: EngineRules) -> M
         left_out=sources.read_left_out(options.left_out, len(pool)) if options.left_out else None,
         audited=sources.read_audit(options.audit, {i.item_id for i in pool}) if options.audit else None,
         agreement=sources.read_agreement(options.agreement) if options.agreement else None,
-        take_down=sources.parse_pairs(options.take_down, "--take-down", reason_needed=False),
+        take_down=parse_pairs(options.take_down, "--take-down", reason_needed=False),
         filter_models=options.filter_model,
     )
 

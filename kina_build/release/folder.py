@@ -35,6 +35,7 @@ def writing_folder(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
         UsageError: the target is a file, or holds something that would be lost.
         InputError: the place cannot be written.
     """
+    target = target.resolve() if target.is_symlink() else target  # the folder is replaced, not the link to it
     check_target(target, overwrite=overwrite)
     try:
         with open_part_folder(target) as part:

@@ -21,6 +21,7 @@ from kina_build.items.cues import Balance, Tally, add_tallies, check_cues, measu
 from kina_build.items.findings import ROW, Findings, place
 from kina_build.items.model import Item
 from kina_build.items.pool import BATCH, map_batches
+from kina_build.items.text import fold_stem
 from kina_build.progress import Progress, silent
 from kina_build.release.lettering.balance import Located, position_faults
 from kina_build.release.record import Exemption, GateFault
@@ -55,6 +56,7 @@ GATES: Mapping[str, str] = {rule: RULES[rule].meaning for rule in FROM_CHECK} | 
     "missing_source": "an item without source",
     "license_mismatch": "an item under another licence than the card claims",
     "cluster_straddles": "near-copies in different splits",
+    "ids_alike": "ids that differ by case, blanks or Unicode form alone",
     "withheld": "an item that was withheld or taken down",
     REDUCED: "an item of the selection is not released",
 }
@@ -193,6 +195,8 @@ def _other_license(draft: Draft) -> Located:
 
 
 def _straddling(draft: Draft) -> Located:
+    if not draft.clusters:
+        return
     split_of = {item.item_id: split for split, items in draft.splits.items() for item in items}
     groups = group(split_of, draft.clusters)
     seen: dict[str, set[str]] = defaultdict(set)
@@ -202,6 +206,15 @@ def _straddling(draft: Draft) -> Located:
         if len(seen[groups[item_id]]) > 1:
             message = f"in {split_of[item_id]}, its near-copies also elsewhere"
             yield item_id, Fault("cluster_straddles", "split", message)
+
+
+def _alike(draft: Draft) -> Located:
+    seen: dict[str, str] = {}
+    for item in draft.items:
+        other = seen.setdefault(fold_stem(item.item_id), item.item_id)
+        if other != item.item_id:
+            for item_id, twin in ((other, item.item_id), (item.item_id, other)):
+                yield item_id, Fault("ids_alike", "item_id", f"where case does not count this is {twin!r}")
 
 
 def _withheld(draft: Draft) -> Located:
@@ -215,6 +228,7 @@ RELEASE_GATES: Sequence[Callable[[Draft], Located]] = (
     _unsourced,
     _other_license,
     _straddling,
+    _alike,
     _withheld,
 )
 """Gates about the release itself."""

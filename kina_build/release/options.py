@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
+from datetime import date
 from pathlib import Path
 from typing import Literal
 
 from kina_build import options
+from kina_build.errors import UsageError
 from kina_build.options import Role, argument, option
 
 Extent = Literal["full", "released", "none"]
@@ -113,3 +116,34 @@ class PublishOptions:
     upload: bool = option(
         False, help="Upload it to --repo; without this nothing leaves this machine.", role=Role.manner
     )
+
+
+def parse_pairs(values: Sequence[str], name_of: str, *, reason_needed: bool) -> dict[str, str]:
+    """Read options of the form NAME=reason.
+
+    Raises:
+        UsageError: a reason is missing, or a name is given twice.
+    """
+    found: dict[str, str] = {}
+    for value in values:
+        name, _, reason = value.partition("=")
+        if not name or (reason_needed and not reason.strip()):
+            raise UsageError(
+                f"{name_of} {value}: no reason given", hint=f"write {name_of} {name or 'NAME'}='why'"
+            )
+        if name in found:
+            raise UsageError(f"{name_of} names {name!r} twice")
+        found[name] = reason.strip()
+    return found
+
+
+def parse_date(text: str) -> str:
+    """Check a date and return it as YYYY-MM-DD.
+
+    Raises:
+        UsageError: not such a date.
+    """
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise UsageError(f"--published {text!r} is not a date", hint="write it as 2026-11-30") from None

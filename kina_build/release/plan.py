@@ -17,7 +17,7 @@ from kina_build.release.admission import Admission, count_reasons
 from kina_build.release.gates import GATES, REDUCED, Draft, exempt, find_faults, tell_less
 from kina_build.release.lettering.order import Lettering, keep_letters, letter_items, make_secret
 from kina_build.release.lettering.references import find_last_texts
-from kina_build.release.options import ExportOptions
+from kina_build.release.options import ExportOptions, parse_date, parse_pairs
 from kina_build.release.record import (
     TAKEN,
     Exemption,
@@ -28,7 +28,6 @@ from kina_build.release.record import (
     Withheld,
 )
 from kina_build.release.rows import Row
-from kina_build.release.sources import parse_date, parse_pairs
 from kina_build.release.splits import SPLITS, assign_splits, natural
 from kina_build.release.versions import Version, parse_version
 
@@ -172,9 +171,16 @@ def read_request(options: ExportOptions) -> Request:
         private=frozenset(options.private),
         licenses=frozenset(options.license),
         allowed=allowed,
-        creators=tuple(" ".join(one.split()) for one in options.creator),
+        creators=_creators(options.creator),
         url=options.url,
     )
+
+
+def _creators(given: Sequence[str]) -> tuple[str, ...]:
+    creators = tuple(" ".join(one.split()) for one in given)
+    if not all(creators):
+        raise UsageError("--creator is blank", hint="give a name, or leave the option out")
+    return creators
 
 
 def _letter(

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kina_build.errors import InputError, Refusal, UsageError
+from kina_build.errors import InputError, Refusal
 from kina_build.release.admission import Decision
 from kina_build.release.proof.evidence import Audited
 from kina_build.release.record import AgreementFacts, AgreementFigure, AuditFacts
@@ -244,37 +243,6 @@ def _gather(found: _Duplicates) -> Duplicates:
             "threshold": found.threshold,
         },
     )
-
-
-def parse_pairs(values: Sequence[str], option: str, *, reason_needed: bool) -> dict[str, str]:
-    """Read options of the form NAME=reason.
-
-    Raises:
-        UsageError: a reason is missing, or a name is given twice.
-    """
-    found: dict[str, str] = {}
-    for value in values:
-        name, _, reason = value.partition("=")
-        if not name or (reason_needed and not reason.strip()):
-            raise UsageError(
-                f"{option} {value}: no reason given", hint=f"write {option} {name or 'NAME'}='why'"
-            )
-        if name in found:
-            raise UsageError(f"{option} names {name!r} twice")
-        found[name] = reason.strip()
-    return found
-
-
-def parse_date(text: str) -> str:
-    """Check a date and return it as YYYY-MM-DD.
-
-    Raises:
-        UsageError: not such a date.
-    """
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise UsageError(f"--published {text!r} is not a date", hint="write it as 2026-11-30") from None
 
 
 def _why(one: _Dropped) -> str:

@@ -17,6 +17,7 @@ import ast
 import hashlib
 import json
 import os
+import pprint
 import re
 import struct
 import sys
@@ -35,6 +36,10 @@ FORMAT = 2
 INSTANCE = "evidence/instance.json"
 SUPPORT = "evidence/support.npz"
 JUDGED = "evidence/judged.json"
+VERIFIER = "evidence/verify.py"
+EVIDENCE = (INSTANCE, SUPPORT, JUDGED, VERIFIER)
+BESIDE = ("changes.json", "estimator.json")
+"""What some releases have beside their data."""
 SPLITS = ("test", "dev")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 NAMESPACE = uuid.UUID("5b0b0c39-7bd5-5a0e-9c55-4f0d1a3c0a10")
@@ -49,6 +54,93 @@ BY_GIT = (".git", ".gitattributes")
 """What a clone adds to a folder."""
 NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.]*\w)")
 """A number of a text: matches "36" and "99.6" of "36 of them, 99.6 %.", nothing of "C4" and "1.0.0"."""
+KINA_EXTRAS = {
+    "explanation": "explanation",
+    "question_source": "source",
+    "question_material": "material",
+    "license": "license",
+    "language": "language",
+}
+"""Fields of the KINA form to columns of the rows, where they are given."""
+OPINIONS = {"accept", "revise", "reject", "escalate"}
+FIELD_TYPES = {"answer_index": "sc:Integer", "several": "sc:Boolean"}
+"""Types of the columns in the Croissant file that are no texts."""
+FIELD_LISTS = ("choices", "option_explanations")
+CONTEXT = "4077c3dbf7d57bdc9b0224f72e9298144b1c76315ce23a068271f3f844899296"
+"""sha256 of the JSON-LD context of Croissant."""
+HIDDEN = re.compile(r"salted:[0-9a-f]{32}")
+"""Name of an item that is not shown."""
+REFUSAL = "{} items have several right answers: ask and mark them with kina run and kina score"
+SHOTS, REFUSED = "fewshot_split: @shots@", "    raise NotImplementedError(@refusal@)"
+HARNESS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "harness/lm_eval/task.py": (
+        "e0b2182f4666a80934440647dbfcc98c8692c412d0c39dff08b41a59f6e7817b",
+        (
+            "    lm_eval --include_path harness/lm_eval --tasks @name@_mc --model ...",
+            "SPLITS = @open@",
+            REFUSED,
+        ),
+    ),
+    "harness/lm_eval/@name@_mc.yaml": (
+        "6b85dbf0c8489f99724c060af7739e47b10a5a9c0d23fdd4ac99623b5309fa35",
+        (
+            "# @name@, version @version@: the likeliest letter. Written by kina-build.",
+            "task: @name@_mc",
+            "test_split: @scored@",
+            SHOTS,
+            '  version: "@version@"',
+            '  content_hash: "@content_hash@"',
+            '  canary: "@canary@"',
+        ),
+    ),
+    "harness/lm_eval/@name@_gen.yaml": (
+        "83144fd2945055c00c1f1705187c9b96104fe430857080e28f05a0d87203806b",
+        (
+            '# @name@, version @version@: a free reply that ends in "Answer: X". Written by kina-build.',
+            "task: @name@_gen",
+            "test_split: @scored@",
+            '  version: "@version@"',
+            '  content_hash: "@content_hash@"',
+            '  prompt_version: "@prompt@"',
+            '  canary: "@canary@"',
+        ),
+    ),
+    "harness/inspect_ai/@name@.py": (
+        "7c1d389d357300d92301347757dff5f95048168333257918f95ff6e893d25fee",
+        (
+            '"""@name@, version @version@, as an inspect-ai task; written by kina-build.',
+            "    inspect eval harness/inspect_ai/@name@.py --model ...",
+            'def @name@(split: str = "@scored@") -> Task:',
+            REFUSED,
+            (
+                '        dataset=json_dataset(str(RELEASE / f"{split}.jsonl"), '
+                'sample_fields=to_sample, name="@name@"),'
+            ),
+            '        version="@version@",',
+            '            "content_hash": "@content_hash@",',
+            '            "prompt_version": "@prompt@",',
+            '            "canary": "@canary@",',
+        ),
+    ),
+    "harness/lighteval/@name@.py": (
+        "3b4059c2422712333b2de9b96e3cf64f991e4eacc78315a8f6409fc57d93e8d8",
+        (
+            '"""@name@, version @version@, as a lighteval task; written by kina-build.',
+            '    lighteval accelerate "model_name=..." "@name@|0" --custom-tasks harness/lighteval/@name@.py',
+            '(then the task is called "community|@name@|0|0").',
+            REFUSED,
+            '        "name": "@name@",',
+            '        "hf_avail_splits": @counts@,',
+            '        "evaluation_splits": ["@scored@"],',
+            '        "few_shots_split": @pshots@,',
+            '        "version": "@version@",',
+        ),
+    ),
+}
+"""Harness file to the sha256 of its text with these lines as they stand here, and to the lines.
+
+A line that only some releases have (SHOTS, REFUSED) is left out.
+"""
 UNPROVEN = "## Stated by the author, not derivable"
 """Heading of the card's only section whose numbers nobody can derive."""
 
@@ -135,10 +227,13 @@ class Instance:
     def _check_released(self, rows: Mapping[str, Sequence[Mapping[str, Any]]], private: set[str]) -> None:
         """Hold the evidence to the rows: each released item stands in it, under its split."""
         need(set(self.split) <= {None, *rows}, f"{INSTANCE}: names a split that the release does not have")
+        unshown = [name for name, where in zip(self.names, self.split, strict=True) if where is None]
+        need(all(map(HIDDEN.fullmatch, unshown)), f"{INSTANCE}: an item that is not released has a name")
         for split, kept in rows.items():
             told = [name for name, where in zip(self.names, self.split, strict=True) if where == split]
             ids = [row["id"] for row in kept]
-            fits = len(told) == len(ids) if split in private else sorted(told) == sorted(ids)
+            hidden = all(map(HIDDEN.fullmatch, told))
+            fits = len(told) == len(ids) and hidden if split in private else sorted(told) == sorted(ids)
             need(fits, f"{INSTANCE}: its items of {split} are not those of {split}.jsonl")
 
     def pairs(self, row: int) -> Iterator[tuple[int, int]]:
@@ -334,6 +429,8 @@ def judge_figures(
         own = [flawed for _, flawed, split in judged["audit"] if split is not None]
         found["audit_released"] = audit_figures(own)
     if judged.get("opinions") is not None:
+        words = {kind for _, counts, _ in judged["opinions"] for kind in counts}
+        need(words <= OPINIONS, f"{JUDGED}: opinions of another kind")
         own = [counts for _, counts, split in judged["opinions"] if split is not None]
         found["agreement_released"] = agreement_figures(own)
     return found
@@ -349,7 +446,9 @@ def _check_judged(
     ids = {split: {row["id"] for row in kept} for split, kept in rows.items()}
     for name, _, split in judged:
         need(
-            split is None or split in private or name in ids.get(split, ()),
+            name in ids.get(split, ())
+            if split in rows and split not in private
+            else bool(HIDDEN.fullmatch(name)),
             f"{JUDGED}: {name} is not in {split}",
         )
     for split in private & ids.keys():
@@ -648,20 +747,180 @@ def copy_faults(folder: Path, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -
     """Compare the rows in the form of the KINA benchmark with the rows."""
     faults = []
     for split, kept in rows.items():
-        name = "KINA.json" if split == SPLITS[0] else f"KINA.{split}.json"
-        told = [
-            [str(one["index"]), one["discipline"], one["question"], one["correct_answer"]]
-            + [[option["key"], option["answer"]] for option in one["options"]]
-            for one in (read_json(folder / name) if kept else [])
-        ]
-        meant = [
-            [row["id"], path_of(row), row["question"], row["answer"]]
-            + [[key, text] for key, text in zip(LETTERS, row["choices"], strict=False)]
-            for row in kept
-        ]
-        if told != meant:
+        name = _kina_name(split)
+        told = [said_in_kina(one) for one in (read_json(folder / name) if kept else [])]
+        if told != [said_in_kina(kina_of(row)) for row in kept]:
             faults.append(f"{name}: says something else than {split}.jsonl")
     return faults
+
+
+def _kina_name(split: str) -> str:
+    return "KINA.json" if split == SPLITS[0] else f"KINA.{split}.json"
+
+
+def kina_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a row in the form of the KINA benchmark."""
+    why = row.get("option_explanations") or [""] * len(row["choices"])
+    options = zip(LETTERS, row["choices"], why, strict=False)
+    return {
+        "index": row["id"],
+        "discipline": path_of(row),
+        "question": row["question"],
+        "correct_answer": row["answer"],
+        "options": [{"key": key, "answer": text, "explanation": told} for key, text, told in options],
+        **{name: row.get(column) for name, column in KINA_EXTRAS.items()},
+    }
+
+
+def said_in_kina(entry: Mapping[str, Any]) -> list[Any]:
+    """List what an entry of the KINA form says: blanks say nothing, and rows name no source of an option."""
+    options = [{k: v for k, v in one.items() if v and k != "source"} for one in entry["options"]]
+    rest = {k: v for k, v in entry.items() if v and k not in ("index", "options")}
+    return [str(entry["index"]), options, rest]
+
+
+def stated_faults(
+    folder: Path, record: Mapping[str, Any], rows: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> list[str]:
+    """Hold what release.json states of licences, languages, selection, review and changes to the rest."""
+    every = [row for kept in rows.values() for row in kept]
+    faults = [
+        f"release.json: its {column}s are not those of the rows"
+        for column in ("license", "language")
+        if Counter(row.get(column, "") for row in every) != Counter(record[f"{column}s"])
+    ]
+    known, figures = record["provenance"], record["figures"]
+    told, found = known["selection"], figures.get("selection")
+    if told and found and whole(told["items"]) < found["released"]:
+        faults.append("release.json: fewer items were selected than are released")
+    review = figures.get("review")  # none where no evidence travels
+    if review and known["review"] and known["review"].get("decisions") != review["decisions"]:
+        faults.append("release.json: its decisions are not those of the evidence")
+    if review and known["audit"] and not _is_audit(known["audit"], review["audit"]):
+        faults.append("release.json: its audit is not that of the evidence")
+    return faults + change_faults(folder, record, rows)
+
+
+def _is_audit(told: Mapping[str, Any], found: Mapping[str, int] | None) -> bool:
+    if not found or {name: told[name] for name in found} != found:
+        return False
+    rate = found["flawed"] / found["audited"] if found["audited"] else 0.0
+    meant = dict(zip(("low", "high"), wilson(found["flawed"], found["audited"]), strict=True)) | {
+        "rate": rate
+    }
+    return all(abs(told[name] - value) < 10**-PLACES for name, value in meant.items())
+
+
+def change_faults(
+    folder: Path, record: Mapping[str, Any], rows: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> list[str]:
+    """Compare changes.json with release.json, and where it says that rows went with the rows."""
+    earlier = record["earlier"]
+    if not earlier:
+        return []
+    told = read_json(folder / "changes.json")
+    kept = {split: [row["id"] for row in own] for split, own in rows.items() if own}
+    fits = set(told["rows"]) == set(kept)
+    for split, ids in kept.items() if fits else ():
+        place = {item_id: number for number, item_id in enumerate(ids)}
+        meant = [
+            {"id": one["id"], "old_row": number, "new_row": place.get(one["id"])}
+            for number, one in enumerate(told["rows"][split])
+        ]
+        fits &= told["rows"][split] == meant
+    said = {name: value for name, value in told.items() if name != "rows"}
+    if fits and said == {"from": earlier["version"], **earlier["difference"]}:
+        return []
+    return ["changes.json: is not what follows from release.json and the rows"]
+
+
+def croissant_faults(
+    folder: Path, record: Mapping[str, Any], rows: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> list[str]:
+    """Hold the Croissant file to name, version and licences, to the files' digests and the rows' columns."""
+    told, sizes = read_json(folder / "croissant.json"), ", ".join(f"{len(v)} {k}" for k, v in rows.items())
+    meant = {
+        "name": record["name"],
+        "version": record["version"],
+        "description": f"{record['title']}: multiple-choice questions ({sizes}). Canary {record['canary']}.",
+        "license": sorted(name for name in record["licenses"] if name),
+        "keywords": ["benchmark", "multiple choice", record["canary"]],
+        "url": record["url"],
+        "datePublished": record["published"],
+    }
+    faults = [f"croissant.json: {name} is another" for name, v in meant.items() if told.get(name) != v]
+    data = {n for split, kept in rows.items() if kept for n in (f"{split}.jsonl", f"data/{split}.parquet")}
+    data |= {_kina_name(split) for split, kept in rows.items() if kept}
+    if set(record["files"]) - {*BESIDE, *EVIDENCE} != data:
+        faults.append("release.json: its files are not those of such a release")
+    listed = {one["contentUrl"]: (one["sha256"], one["@id"], one["name"]) for one in told["distribution"]}
+    if listed != {name: (record["files"].get(name), name, name) for name in data}:
+        faults.append("croissant.json: its files are not the data files")
+    private = {split for split, count in record["counts"].items() if count["private"]}
+    sets = [_record_set(split, kept[0], split in private) for split, kept in rows.items() if kept]
+    if told["recordSet"] != sets:
+        faults.append("croissant.json: its fields are not the columns of the rows")
+    context = json.dumps(told["@context"], sort_keys=True).encode()
+    if hashlib.sha256(context).hexdigest() != CONTEXT or told["@type"] != "sc:Dataset":
+        faults.append("croissant.json: its context is not that of the specification")
+    return faults
+
+
+def _record_set(split: str, row: Mapping[str, Any], private: bool) -> dict[str, Any]:
+    columns = [name for name in row if not (private and name in ("answer", "answer_index"))]
+    fields = [_field(split, name) for name in columns]
+    key = {"@id": f"{split}/id"}
+    return {"@type": "cr:RecordSet", "@id": split, "name": split, "key": key, "field": fields}
+
+
+def _field(split: str, column: str) -> dict[str, Any]:
+    field = {
+        "@type": "cr:Field",
+        "@id": f"{split}/{column}",
+        "name": f"{split}/{column}",
+        "dataType": FIELD_TYPES.get(column, "sc:Text"),
+        "source": {"fileObject": {"@id": f"{split}.jsonl"}, "extract": {"column": column}},
+    }
+    return field | ({"isArray": True, "arrayShape": "-1"} if column in FIELD_LISTS else {})
+
+
+def code_faults(folder: Path, record: Mapping[str, Any]) -> list[str]:
+    """Compare the harness files with what the package writes: nobody's code but its own may stand there."""
+    open_ = [split for split in record["counts"] if _is_open(record, split)]
+    scored = next((split for split in SPLITS if split in open_), "")
+    shots = SPLITS[1] if scored == SPLITS[0] and SPLITS[1] in open_ else None
+    several = [len(one["item_ids"]) for one in record["exemptions"] if one["rule"] == "several_keys"]
+    words = REFUSAL.format(sum(several))
+    values = {name: str(record[name]) for name in ("name", "version", "content_hash", "canary")}
+    values |= {"scored": scored, "shots": str(shots), "pshots": repr(shots), "open": repr(open_)}
+    values |= {"counts": repr(list(record["counts"])), "prompt": record["prompt_version"]}
+    values |= {"refusal": pprint.pformat(words)}
+    left = {name for name, kind in entries(folder) if kind == "file" and name.startswith("harness/")}
+    faults = []
+    for pattern, (digest, lines) in HARNESS.items() if scored else ():
+        name = _fill(pattern, values)
+        text = "\n" + (folder / name).read_text(encoding="utf-8")
+        for line in lines:
+            absent = (line == SHOTS and shots is None) or (line == REFUSED and not sum(several))
+            if not absent:
+                text = text.replace(
+                    f"\n{_fill(line, values)}\n", "\n" if line in (SHOTS, REFUSED) else f"\n{line}\n", 1
+                )
+        if hashlib.sha256(text.encode()).hexdigest() != digest:
+            faults.append(f"{name}: is not what the package writes")
+        left.discard(name)
+    return faults + [f"{name}: is no harness file of the package" for name in sorted(left)]
+
+
+def _is_open(record: Mapping[str, Any], split: str) -> bool:
+    count = record["counts"].get(split)
+    return count is not None and count["items"] > 0 and not count["private"]
+
+
+def _fill(line: str, values: Mapping[str, str]) -> str:
+    for name, value in values.items():
+        line = line.replace(f"@{name}@", value)
+    return line
 
 
 def path_of(row: Mapping[str, Any]) -> str:
@@ -781,11 +1040,17 @@ def faults_of(folder: Path) -> tuple[dict[str, Any], list[str]]:
     canary = str(uuid.uuid5(NAMESPACE, f"{record['name']} {record['version']} {content}"))
     if canary != record["canary"] or any(row["canary"] != canary for kept in rows.values() for row in kept):
         faults.append(f"the canary of this name, version and content is {canary}")
-    faults += copy_faults(folder, rows)
+    faults += copy_faults(folder, rows) + stated_faults(folder, record, rows)
+    faults += croissant_faults(folder, record, rows) + code_faults(folder, record)
+    own, shipped = Path(__file__).read_bytes(), folder / VERIFIER
+    if shipped.exists() and shipped.read_bytes() != own:
+        faults.append(f"{VERIFIER}: is not the file that is checking now")
     figures = derive(folder, rows, private)
     if record["figures"] != figures:
         faults.append("release.json: its figures are not those of the evidence")
     card = (folder / "README.md").read_text(encoding="utf-8")
+    told = {name: str(record[name]) for name in ("content_hash", "canary", "version")}
+    faults += [f"README.md does not name the {name}" for name, text in told.items() if text not in card]
     return figures, faults + card_faults(card, figures, record, rows)
 
 

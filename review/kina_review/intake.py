@@ -17,6 +17,7 @@ from kina_review.export_entry import Entry
 from kina_review.exports import read_export
 from kina_review.records import Decision, Finding, Grade, Review, Reviewer
 from kina_review.rubric import CRITERION_NAMES, TOP_RATING
+from kina_review.spelling import check_spelling
 from kina_review.tableforms import PLAIN, TableForm, read_rows
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -116,12 +117,14 @@ def read_reviewers(path: Path) -> Table[Reviewer]:
     Raises:
         InputError: unreadable file, no rows, or an id twice.
         RowErrors: rows that are no reviewers.
+        Refusal: as check_spelling.
     """
     table = _read(path, Reviewer)
     ids = [person.reviewer_id for person in table.records]
     if len(set(ids)) < len(ids):
         twice = next(i for i in ids if ids.count(i) > 1)
         raise InputError(f"{path}: reviewer {twice!r} stands more than once")
+    check_spelling("reviewer", ids)
     return table
 
 

@@ -27,7 +27,7 @@ from kina_review.pay.settling import Settled
 from kina_review.records import Finding, Grade, Id, Review
 from kina_review.rubric import ReviewRules
 from kina_review.tournament.decisions import decide_items
-from kina_review.tournament.payrules import RuleRow, pay_rule
+from kina_review.tournament.payrules import RuleRow, pay_rule, usual_penalty
 from kina_review.tournament.settlement import Terms
 from kina_review.tournament.settlement import settle as settle_rows
 
@@ -89,7 +89,7 @@ def settle(
         seed=seed,
         deadline=read_end(deadline, "deadline") if isinstance(deadline, str) else deadline,
         penalty_minor=None if penalty is None else parse_pay(penalty, currency, "penalty"),
-        usual_penalty_minor=parse_pay(rules.penalty, currency, "review.penalty"),
+        usual_penalty_minor=usual_penalty(currency, rules),
         disciplines=disciplines or {},
     )
     done = settle_rows(reviews, told, grades=scores, findings=findings, numbers=rules)

@@ -75,7 +75,9 @@ def read_rows(path: Path, form: TableForm = PLAIN) -> list[Row]:
         text, guessed = _decode(source, form.encoding)
         rows = parse_table(text, source, form.delimiter)
     faults: list[RowFault] = []
-    rows = [_respell(row, form, faults) for row in _rename(rows, form, source.name)]
+    named = _rename(rows, form, source.name)
+    faults += [] if form.decimal else [fault for name in NUMBERS for fault in _mixed(named, name)]
+    rows = [_respell(row, form, faults) for row in named]
     faults += [fault for row in rows for fault in _doubtful(row)] if guessed else []
     if faults:
         raise RowErrors(faults)
@@ -156,6 +158,21 @@ def _number(value: Any, decimal: str) -> Any:
             f"{text!r} may be a thousand or a fraction: state which with `kina review import --decimal`"
         )
     return text.replace(",", ".")
+
+
+def _mixed(rows: list[Row], name: str) -> list[RowFault]:
+    """Find what may be a thousand with its point, in a column where others write a comma before decimals."""
+    texts = [(row, str(row.values.get(name) or "").strip()) for row in rows]
+    if not any(COMMA.fullmatch(text) for _, text in texts):
+        return []
+    return [
+        row.fault(
+            f"{text!r} may be a thousand or a fraction, where others have a comma: state which with "
+            "`kina review import --decimal`"
+        )
+        for row, text in texts
+        if THOUSANDS.fullmatch(text.replace(".", ",")) and "." in text
+    ]
 
 
 def _doubtful(row: Row) -> list[RowFault]:

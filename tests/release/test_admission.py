@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +38,21 @@ def test_each_item_held_back_has_its_reason(pool: list[Item]) -> None:
         "10": "duplicate of x",
         "x": "not reviewed",
     }
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"decisions": [Decision(item_id=i, decision="reject") for i in ("10", "9", "y", "X")]},
+        {"dropped": {"X": "duplicate of y"}},
+        {"taken_down": {" x": "asked for"}},
+    ],
+)
+def test_an_id_in_another_spelling_is_no_silence_about_the_item(
+    pool: list[Item], more: dict[str, Any]
+) -> None:
+    with pytest.raises(InputError, match="the pool has 'x'"):
+        admit(pool, **more)
 
 
 def test_items_come_out_in_counting_order_whatever_the_order_in(pool: list[Item]) -> None:

@@ -15,7 +15,7 @@ from kina_build.release.admission import admit
 from kina_build.release.build import Release, make_release
 from kina_build.release.files.card import claim_faults, dump_yaml, facts, harness_files
 from kina_build.release.files.croissant import distribution_faults
-from kina_build.release.files.write import to_table
+from kina_build.release.files.parquet import to_table
 from kina_build.release.lettering.balance import letter_counts
 from kina_build.release.lettering.order import keep_letters, letter_items
 from kina_build.release.plan import Plan, Request, plan_release

@@ -178,6 +178,22 @@ def test_a_file_that_was_edited_is_named_and_kept(tmp_path: Path) -> None:
     assert (target / RECORD).read_text() == "new"
 
 
+@pytest.mark.parametrize("there", ["old", "empty", "nothing"])
+def test_a_link_to_a_folder_stays_a_link(tmp_path: Path, there: str) -> None:
+    target = tmp_path / "release"
+    target.symlink_to("disk")
+    if there == "empty":
+        (tmp_path / "disk").mkdir()
+    elif there == "old":
+        with writing_folder(tmp_path / "disk") as part:
+            fill(part, "old")
+    with writing_folder(target) as part:
+        fill(part, "new")
+    assert target.is_symlink()
+    assert (tmp_path / "disk" / RECORD).read_text() == "new"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "release"]
+
+
 def test_what_is_edited_while_the_export_runs_is_kept(tmp_path: Path) -> None:
     target = tmp_path / "release"
     with writing_folder(target) as part:

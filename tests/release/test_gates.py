@@ -85,6 +85,16 @@ def test_copies_in_two_splits_are_named() -> None:
     assert found == {"cluster_straddles": ("i3", "i30")}
 
 
+def test_ids_that_are_one_where_case_does_not_count_are_named() -> None:
+    items = [
+        *spread(40),
+        make("I7", ["a", "b"]),
+        make("\u0065\u0301", ["c", "d"]),
+        make("\u00e9", ["e", "f"]),
+    ]
+    assert set(fired({"test": items})["ids_alike"]) == {"i7", "I7", "\u0065\u0301", "\u00e9"}
+
+
 def test_another_licence_than_the_card_claims_is_named() -> None:
     items = [*spread(40), make("mit", ["a", "b"], license="MIT")]
     assert fired({"test": items}, licenses=frozenset({"cc0 1.0"})) == {"license_mismatch": ("mit",)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from kina_review.pay.payees import book_path, read_book
 from kina_review.pay.plans import plan_into
 from kina_review.pay.posting import post_to, recall
 from kina_review.records import Finding, Grade, Review
-from kina_review.tournament.settlement import Terms
+from kina_review.tournament.settlement import Terms, settle
 from tests.review.stories import review, rule, settled
 
 A, B = review("A", "17"), review("B", "15", hour=2)
@@ -36,8 +37,6 @@ def again(path: Path, *rows: Review, findings: list[Finding] | None = None, **mo
         path, Terms((rule(),), **more), findings or [], {(row.item_id, row.round) for row in rows}
     )
     kept = {"registered": terms.registered, "new_deadline": terms.new_deadline}
-    from kina_review.tournament.settlement import settle
-
     done = settle(rows, Terms((rule(),), **kept, **more), grades=grades, findings=found)
     return len(post_to(path, done, allowed).lines)
 
@@ -128,6 +127,10 @@ def test_a_new_item_among_batches_of_two_deadlines_asks_for_its_own(path: Path) 
         review("b", "15", hour=2, item="it-9"),
         review("\uff22", "15", hour=2, item="it-9"),
         review("C", "15", hour=2, item="it\u200b-1"),
+        review("C", "15", hour=2, item="\u0456t-1"),  # a Cyrillic i
+        review("\u0410", "15", hour=2, item="it-9"),  # a Cyrillic A
+        review("C", "15", hour=2, item="it\u20111"),  # a dash that does not break
+        review("C", "15", hour=2, round="1.0"),
         review("C", "15", hour=2, item="it-9", review_id="r-1"),
         review("A", "15", hour=2, item="it-9", review_id="r-1"),
     ],
@@ -142,6 +145,9 @@ def test_one_review_is_paid_once_under_any_spelling(tmp_path: Path, row: Review)
 def test_the_reviews_of_an_item_are_not_paid_again_under_its_new_name(path: Path) -> None:
     with pytest.raises(Refusal, match="stand in the ledger under item 'it-1'"):
         post_to(path, settled(A.model_copy(update={"item_id": "x"}), B.model_copy(update={"item_id": "x"})))
+    named = {"item_id": "x", "review_id": "r-7"}  # the ledger's reviews have no id to differ from
+    with pytest.raises(Refusal, match="stand in the ledger under item 'it-1'"):
+        post_to(path, settled(A.model_copy(update=named), B.model_copy(update={"item_id": "x"})))
     later = B.model_copy(update={"item_id": "x", "submitted_at": A.submitted_at})
     assert post_to(path, settled(A.model_copy(update={"item_id": "x"}), later)).lines
 
@@ -151,6 +157,16 @@ def test_a_penalty_is_a_term_of_the_batch_before_any_finding_too(path: Path) -> 
     with pytest.raises(Refusal, match="the penalty was 100 minor units, and is 300"):
         again(path, A, B, penalty_minor=300, findings=[Finding(item_id="it-1", flawed=True, flaw="other")])
     assert again(path, A, B, findings=[Finding(item_id="it-1", flawed=True, flaw="other")]) > 0
+
+
+def test_a_penalty_in_a_currency_that_has_no_usual_one_is_said_where_it_is_taken(tmp_path: Path) -> None:
+    path, failed = tmp_path / "pay.db", [Finding(item_id="it-1", flawed=True, flaw="other")]
+    yen = Terms((rule("200", "500", currency="JPY"),), usual_penalty_minor=None)
+    post_to(path, settle((A, B), yen))
+    terms, _ = recall(path, yen, (), {("it-1", "1")})
+    with pytest.raises(InputError, match="the usual penalty is not in JPY"):
+        settle((A, B), terms, findings=failed)
+    assert len(post_to(path, settle((A, B), replace(terms, penalty_minor=90), findings=failed)).lines) == 3
 
 
 def test_a_rule_is_locked_also_where_it_paid_nothing(tmp_path: Path) -> None:

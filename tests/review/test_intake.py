@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kina_build.errors import InputError, Refusal, RowErrors
-from kina_review.intake import read_findings, read_grades, read_reviews, settle_payees
+from kina_review.intake import read_findings, read_grades, read_reviewers, read_reviews, settle_payees
 from kina_review.rubric import CRITERION_NAMES
 from kina_review.tournament.payrules import check_rules, read_pay_rules, rule_at
 from tests.review.stories import pay, review, rule, settled
@@ -144,3 +144,9 @@ def test_scores_under_a_name_that_nothing_reads_are_no_blank_ones(tmp_path: Path
         read_grades(tmp_path / "s.csv")
     (tmp_path / "s.csv").write_text("item_id,reviewer_id,review_score\nk1,p1,\n")
     assert read_grades(tmp_path / "s.csv").records[0].review_score is None
+
+
+def test_one_reviewer_under_two_spellings_is_given_no_work(tmp_path: Path) -> None:
+    path = write(tmp_path, "people.csv", "reviewer_id\nanna\n\u0430nna\n")  # a Cyrillic a
+    with pytest.raises(Refusal, match="look alike"):
+        read_reviewers(path)

@@ -16,7 +16,7 @@ from kina_review.pay.book.file import COLUMNS, OLDER_FORMAT, SCHEMA
 from kina_review.pay.book.ledger import Ledger
 from kina_review.pay.book.opening import create_ledger, open_ledger
 from kina_review.pay.book.seal import Head, chain, find_anchors, key_path, mark_path
-from kina_review.pay.payees import PayeeBook, begin_book, book_path, read_book, write_book
+from kina_review.pay.payees import Account, PayeeBook, begin_book, book_path, read_book, write_book
 from kina_review.pay.posting import post_to, preview
 from kina_review.payrecords import LedgerEntry
 from tests.review.stories import review, rule, settled
@@ -129,6 +129,14 @@ def test_an_older_copy_in_its_place_is_seen(paid: Path, tmp_path: Path) -> None:
     shutil.copy(mark_path(tmp_path / "old.db"), mark_path(paid))  # with its mark only a manifest tells
     with pytest.raises(Refusal, match="an earlier statement saw"):
         open_ledger(paid, [head])
+
+
+def test_an_older_copy_with_its_mark_is_seen_beside_a_payment_file(paid: Path) -> None:
+    with open_ledger(paid) as ledger:
+        told = {"ledger_id": ledger.public_id, "ledger_head": str(Head(ledger.head().count + 3, "0" * 64))}
+    (paid.parent / "p.csv.manifest.json").write_text(canonical({"report": told}))
+    with pytest.raises(Refusal, match="an older copy was put in its place"):
+        open_ledger(paid)
 
 
 def test_a_mark_that_is_gone_is_asked_for_and_made_anew_by_a_statement(paid: Path) -> None:
@@ -467,6 +475,16 @@ def test_every_flipped_byte_is_refused_or_seen(paid: Path, tmp_path: Path) -> No
             ledger.holdings()
             list(ledger.entries())
             ledger.verify()
+
+
+@pytest.mark.parametrize("of", ["payees", "accounts"])
+def test_a_payee_book_in_which_somebody_was_exchanged_is_refused(paid: Path, of: str) -> None:
+    book = read_book(book_path(paid)).with_accounts([Account(payee_id="A", account="A1")])
+    write_book(book_path(paid), book)
+    text = book_path(paid).read_text()
+    book_path(paid).write_text(text.replace('"A1"' if of == "accounts" else '"B"', '"mallory"'))
+    with pytest.raises(Refusal, match="'mallory' stands under a reference that is not theirs"):
+        read_book(book_path(paid))
 
 
 def test_a_payee_book_with_another_key_is_one_line(paid: Path) -> None:

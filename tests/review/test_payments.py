@@ -12,8 +12,8 @@ from kina_review.pay.payees import Account, PayeeBook, match_accounts, other_nam
 from kina_review.pay.payments import adjust, batch_payments, move, move_batch, read_payments, sum_states
 from kina_review.pay.plans import Limits, check_current, next_plan, plan, plan_into
 from kina_review.pay.providers.files import Transfer, batches, match_ids, token_of, write_files
+from kina_review.pay.providers.judging import Proof, reconcile
 from kina_review.pay.providers.lists import ProviderRow
-from kina_review.pay.providers.reconciling import Proof, reconcile
 from kina_review.pay.statements import Facts, Notice, build_statements, file_name, render
 from kina_review.payrecords import Payment, Step
 from tests.review.stories import review, settled
@@ -328,6 +328,30 @@ def test_nothing_of_a_list_is_applied_while_a_row_does_not_fit(
     assert said in settle_list(ledger, *rows, complete=True)[0]
     assert states(ledger) == {"in_flight"}
     assert set(ledger.balances().values()) == {0}
+
+
+def dated(word: str, transaction: str, day: int | None) -> ProviderRow:
+    at = f"2026-05-{day:02d}T00:00:00Z" if day else ""
+    (row,) = listed(("A", "7.00", word))
+    return row.model_copy(update={"transaction_id": transaction, "completed_at": at})
+
+
+@pytest.mark.parametrize(
+    ("rows", "proved"),
+    [
+        ((dated("paid", "t1", 1), dated("returned", "t2", 2)), ["returned"]),
+        ((dated("paid", "t1", None), dated("returned", "t1", None)), ["returned"]),
+        ((dated("returned", "t1", 2), dated("paid", "t2", 3)), []),  # sent anew: the money arrived
+        ((dated("paid", "t1", None), dated("returned", "t2", None)), []),
+        ((dated("paid", "t1", 1), dated("pending", "t2", 1)), []),
+        ((dated("failed", "t1", 1), dated("paid", "t2", 2)), ["confirmed"]),
+    ],
+)
+def test_a_second_transfer_beside_a_paid_one_is_looked_at(
+    sent: list[Payment], rows: tuple[ProviderRow, ...], proved: list[str]
+) -> None:
+    result = reconcile(sent, ACCOUNTS, rows, Proof("USD", complete=False))
+    assert (list(result.states.values()), bool(result.problems)) == (proved, not proved)
 
 
 @pytest.mark.usefixtures("sent")

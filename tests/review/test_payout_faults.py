@@ -20,8 +20,8 @@ from kina_review.pay.payees import PayeeBook
 from kina_review.pay.payments import batch_payments, move_batch
 from kina_review.pay.plans import plan_into
 from kina_review.pay.providers.files import batches, match_ids
+from kina_review.pay.providers.judging import Proof, reconcile
 from kina_review.pay.providers.lists import ProviderRow
-from kina_review.pay.providers.reconciling import Proof, reconcile
 from kina_review.payrecords import PayRule
 from kina_review.records import Review
 from kina_review.tournament.decisions import error_rates

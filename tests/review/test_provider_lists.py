@@ -12,7 +12,8 @@ from kina_build.errors import InputError, KinaError, Refusal, RowErrors
 from kina_review.library import plan_payments, settle
 from kina_review.pay.book.opening import open_ledger
 from kina_review.pay.payments import batch_payments
-from kina_review.pay.providers.lists import OUR_PAYMENT, read_provider_list
+from kina_review.pay.providers.forms import OUR_PAYMENT
+from kina_review.pay.providers.lists import read_provider_list
 from kina_review.pay.providers.reconciling import reconcile_list
 from tests.review.stories import review
 from tests.review.test_library import RULE
@@ -162,6 +163,57 @@ def test_a_blank_status_among_others_is_unknown(tmp_path: Path) -> None:
     (tmp_path / "list.csv").write_text("payee_id,amount,status\nann,7.00,paid\nbob,2.00,\n")
     with pytest.raises(RowErrors, match=r"list.csv:3: status: is blank"):
         read_provider_list(tmp_path / "list.csv")
+
+
+def _bonus(worker: str, **more: str) -> dict[str, str]:
+    return {"WorkerId": worker, "AssignmentId": f"S{worker}", "BonusAmount": "7.00", **more}
+
+
+PART = [payout("ann", "7.00")]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"batch_header": {"batch_status": "PROCESSING"}, "items": PART}, "the batch is PROCESSING"),
+        ({"batch_header": {}, "items": PART, "links": [{"rel": "next", "href": "x"}]}, "another page"),
+        ({"BonusPayments": [_bonus("ann")], "NextToken": "abc"}, "another page"),
+        (
+            {"results": [{"id": "s", "participant": "ann", "bonus_payments": [700]}], "meta": {"count": 2}},
+            "1 of 2",
+        ),
+        (
+            {
+                "results": [{"id": "s", "participant": "ann", "bonus_payments": [700]}],
+                "_links": {"next": {"href": "x"}},
+            },
+            "another page",
+        ),
+    ],
+)
+def test_a_page_of_a_list_is_not_complete(tmp_path: Path, value: Any, said: str) -> None:
+    ledger = sent(tmp_path)
+    with pytest.raises(Refusal, match=said):
+        reconcile_list(ledger, None, listed(tmp_path, value), complete=True)
+    assert states(ledger) == {"b0001-00001": "planned", "b0001-00002": "planned"}
+    told = reconcile_list(ledger, None, listed(tmp_path, value))
+    assert (told["states"], told["problems"]) == ({"b0001-00001": "confirmed"}, [])
+
+
+def test_a_provider_that_says_no_status_paid_nobody(tmp_path: Path) -> None:
+    with pytest.raises(RowErrors, match="status: is blank"):
+        read_provider_list(listed(tmp_path, {"batch_header": {}, "items": [payout("ann", "7.00", "")]}))
+
+
+def test_a_transaction_of_two_payees_settles_nothing(tmp_path: Path) -> None:
+    both = [payout("ann", "7.00"), payout("bob", "2.00") | {"transaction_id": "Tann"}]
+    told = reconcile_list(sent(tmp_path), None, listed(tmp_path, {"batch_header": {}, "items": both}))
+    assert (told["states"], told["problems"]) == ({}, ["transaction Tann is listed for 'ann' and 'bob'"])
+
+
+def test_a_fee_of_another_currency_is_not_booked_as_ours(tmp_path: Path) -> None:
+    entry = payout("ann", "7.00") | {"payout_item_fee": {"currency": "EUR", "value": "0.25"}}
+    assert read_provider_list(listed(tmp_path, {"batch_header": {}, "items": [entry]})).rows[0].fee is None
 
 
 def test_our_payment_in_a_reference() -> None:

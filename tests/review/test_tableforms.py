@@ -133,6 +133,16 @@ def test_columns_are_mapped_and_a_wrong_map_is_named(tmp_path: Path) -> None:
         read_reviews(path, TableForm(columns=names))
 
 
+@pytest.mark.parametrize(("other", "doubtful"), [("14,5", True), ("14.5", False), ("14", False)])
+def test_a_point_beside_commas_may_separate_thousands(tmp_path: Path, other: str, doubtful: bool) -> None:
+    path = write(tmp_path, f"item_id;reviewer_id;review_score\nk1;p1;1.234\nk1;p2;{other}\nk2;p1;13.5\n")
+    if doubtful:
+        with pytest.raises(RowErrors, match=r"t.csv:2: '1.234' may be a thousand"):
+            read_reviews(path)
+        return
+    assert read_reviews(path).records[0].review_score == Decimal("1.234")
+
+
 def test_a_decimal_comma_leaves_the_points_of_dates_alone(tmp_path: Path) -> None:
     path = tmp_path / "reviews.csv"
     path.write_text("item_id;reviewer_id;submitted_at;review_score\ni1;ann;01.03.2026 10:00;14,5\n")

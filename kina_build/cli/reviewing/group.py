@@ -9,7 +9,7 @@ import typer
 from kina_build.cli.command import command
 from kina_build.cli.console import Console
 from kina_build.cli.contents import add_group
-from kina_build.cli.reviewing import audit, desk, economics, ledger, pay
+from kina_build.cli.reviewing import audit, desk, economics, exchange, ledger, pay
 from kina_build.cli.run import Run
 from kina_review.tournament.options import SettleOptions
 
@@ -111,6 +111,7 @@ def register(app: typer.Typer) -> None:
     """Add the group `kina review`."""
     group = add_group(app, "review", "Assign, collect, settle, calibrate, audit and pay reviews.")
     desk.register(group)
+    exchange.register(group)
     command(group, "settle", example="kina review settle --reviews reviews.jsonl --bar 14 --ledger pay.db")(
         settle
     )

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from kina_build.config import ItemRules
-from kina_build.items.model import LETTERS, named_keys
+from kina_build.items.model import LETTERS, Item, named_keys
 from kina_build.release.build import count_split
-from kina_build.release.files.write import read_parquet
+from kina_build.release.files.parquet import holds_rows, read_parquet
+from kina_build.release.files.write import kina_bytes
 from kina_build.release.plan import Past
-from kina_build.release.rows import Row, to_item, to_kina
+from kina_build.release.rows import Row, columns, to_item, to_kina
 from kina_build.release.splits import kina_file, natural, parquet_file
+from kina_build.release.standalone import said_in_kina, stated_faults
 from kina_build.release.versions import content_hash, make_canary, parse_version
 from kina_build.rows.jsonl import canonical, read_json
 
@@ -38,6 +41,11 @@ class Subject:
     answers: Sequence[Row] | None
     """Rows of the private splits with their answers, where the file was given."""
     rules: ItemRules
+
+    @cached_property
+    def items(self) -> Mapping[str, Sequence[Item]]:
+        """Return the items that the rows are, by split; made once, for they are many."""
+        return {split: [to_item(row) for row in rows] for split, rows in self.past.rows.items()}
 
 
 def check_rows(subject: Subject) -> Iterator[Fault]:
@@ -71,37 +79,50 @@ def check_identity(subject: Subject) -> Iterator[Fault]:
 def check_counts(subject: Subject) -> Iterator[Fault]:
     """Recount splits, paths, options and letters."""
     for split, stated in subject.past.record.counts.items():
-        rows = subject.past.rows[split]
-        counted = count_split([to_item(row) for row in rows], stated.private)
+        counted = count_split(subject.items[split], stated.private)
         for name, value in counted.model_dump().items():
             if value != getattr(stated, name):
                 yield Fault("", f"{split}: {name} is {value}, the manifest says {getattr(stated, name)}")
-    rows = [row for kept in subject.past.rows.values() for row in kept]
-    for field in ("license", "language"):
-        found = Counter(getattr(row, field) for row in rows)
-        told = getattr(subject.past.record, f"{field}s")
-        if found != Counter(told):
-            yield Fault("", f"{field}s are {dict(found)}, the manifest says {told}")
+
+
+def check_stated(subject: Subject) -> Iterator[Fault]:
+    """Hold what the manifest states of licences, selection, review and changes to rows and evidence."""
+    record = subject.past.record.model_dump(mode="json")
+    rows = {
+        split: [{"id": row.id, "license": row.license, "language": row.language} for row in kept]
+        for split, kept in subject.past.rows.items()
+    }
+    try:
+        found = stated_faults(subject.folder, record, rows)
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        found = [f"what the manifest states is of another shape ({error!r})"]
+    yield from (Fault("", fault) for fault in found)
 
 
 def check_copies(subject: Subject) -> Iterator[Fault]:
     """Compare the parquet files and KINA.json with the JSON Lines."""
+    names = columns([row for kept in subject.past.rows.values() for row in kept])
     for split, rows in subject.past.rows.items():
         if not rows:
             continue
-        copies = {
-            parquet_file(split): content_hash(read_parquet(subject.folder / parquet_file(split))),
-            kina_file(split): _kina_digest(read_json(subject.folder / kina_file(split))),
-        }
-        stated = {
-            parquet_file(split): content_hash(rows),
-            kina_file(split): _kina_digest([to_kina(to_item(row)) for row in rows]),
+        parquet, kina = subject.folder / parquet_file(split), subject.folder / kina_file(split)
+        same = {
+            parquet_file(split): holds_rows(parquet, rows, names)
+            or content_hash(read_parquet(parquet)) == content_hash(rows),
+            kina_file(split): _is_kina(kina, subject.items[split]),
         }
         yield from (
-            Fault("", f"{name} says something else than {split}.jsonl")
-            for name in copies
-            if copies[name] != stated[name]
+            Fault("", f"{name} says something else than {split}.jsonl") for name in same if not same[name]
         )
+
+
+def _is_kina(path: Path, items: Sequence[Item]) -> bool:
+    """Tell whether KINA.json says what items say; the sources of single options aside."""
+    if (
+        path.is_file() and b"".join(kina_bytes(items)) == path.read_bytes()
+    ):  # reading it takes longer than writing it anew
+        return True
+    return _kina_digest(read_json(path)) == _kina_digest([to_kina(item) for item in items])
 
 
 def _answer_fits(row: Row, private: bool) -> bool:
@@ -115,15 +136,9 @@ def _answer_fits(row: Row, private: bool) -> bool:
 
 
 def _kina_digest(entries: Any) -> str:
-    """Digest what KINA.json and the rows both say: index, path, question, options, key."""
+    """Digest what KINA.json says that the rows say too: all but the sources of single options."""
     try:
-        said = sorted(canonical(_said_in_kina(entry)) for entry in entries)
-    except (AttributeError, TypeError):  # not the lists and objects that KINA.json is made of
+        said = sorted(canonical(said_in_kina(entry)) for entry in entries)
+    except (AttributeError, KeyError, TypeError):  # not the lists and objects that KINA.json is made of
         return ""
     return hashlib.sha256("\n".join(said).encode()).hexdigest()
-
-
-def _said_in_kina(entry: Any) -> list[Any]:
-    options = [[option.get("key"), option.get("answer")] for option in entry.get("options", [])]
-    asked = [entry.get("discipline"), entry.get("question")]
-    return [str(entry.get("index")), *asked, options, entry.get("correct_answer")]

@@ -24,18 +24,16 @@ from kina_build.release.proof.contents import (
     check_counts,
     check_identity,
     check_rows,
+    check_stated,
 )
 from kina_build.release.proof.evidence import VERIFIER, is_verifier, verifier_digest
 from kina_build.release.proof.pool_error import check_estimator
 from kina_build.release.record import PROVEN, SEALED
 from kina_build.release.rows import Row, to_item
 from kina_build.release.splits import CARD, CHANGES, CROISSANT, ESTIMATOR, RECORD, SUMS, natural
-from kina_build.release.standalone import INSTANCE, JUDGED, SUPPORT, Unsound, card_faults
+from kina_build.release.standalone import EVIDENCE, Unsound, card_faults
 from kina_build.release.versions import content_hash
 from kina_build.rows.jsonl import canonical, dump_document, read_json, read_records, read_text
-
-EVIDENCE = frozenset({INSTANCE, SUPPORT, JUDGED, VERIFIER})
-"""Names that files of evidence may have."""
 
 
 @dataclass(frozen=True)
@@ -218,8 +216,9 @@ def check_gates(subject: Subject) -> Iterator[Fault]:
     keyed = {row.id: row for row in subject.answers or ()}
     splits: dict[str, list[Item]] = {}
     for split, rows in subject.past.rows.items():
-        full = [keyed.get(row.id, row) for row in rows]
-        splits[split] = [to_item(row) for row in full if row.answer is not None]
+        full = zip(rows, subject.items[split], strict=True)
+        own = [to_item(keyed[row.id]) if row.id in keyed else item for row, item in full]
+        splits[split] = [item for item in own if item.correct_answer]
     forbidden = {one.item_id: one.reason for one in record.withheld} | record.taken_down
     passed = {one.rule: set(one.item_ids) for one in record.exemptions}
     processes = count_processes(sum(map(len, splits.values())), subject.rules)
@@ -235,6 +234,7 @@ CHECKS: Mapping[str, Callable[[Subject], Iterator[Fault]]] = {
     "rows": check_rows,
     "identity": check_identity,
     "counts": check_counts,
+    "stated": check_stated,
     "copies": check_copies,
     "figures": check_figures,
     "format": check_format,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
-from datetime import datetime
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -18,7 +18,7 @@ Options = TypeVar("Options")
 
 
 def _as_text(value: object) -> object:
-    if isinstance(value, datetime):
+    if isinstance(value, date):  # an instant is one too
         return value.isoformat()
     return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 

@@ -17,6 +17,7 @@ from kina_review.pay.differences import differences, rule_lines, targets
 from kina_review.pay.payees import PayeeBook
 from kina_review.pay.plans import FREED, HELD, HoldKey, hold_line, open_holds
 from kina_review.payrecords import LedgerEntry
+from kina_review.spelling import check_rounds, check_spelling
 from kina_review.tournament.decisions import round_order
 from kina_review.tournament.evidence import (
     Change,
@@ -27,7 +28,7 @@ from kina_review.tournament.evidence import (
     find_moved,
     read_evidence,
 )
-from kina_review.tournament.screening import EARNS_NOTHING, Owner, check_owners, check_spelling
+from kina_review.tournament.screening import EARNS_NOTHING, Owner, check_owners
 from kina_review.tournament.settlement import Settlement
 
 
@@ -177,6 +178,7 @@ def _check_names(
             *(one.grader_id for one in settlement.gradings),
         },
     )
+    check_rounds([*(key[:2] for key in held), *settlement.evidence])
     check_owners(dict(_owners(known)), _owners(settlement.evidence))
     moved = find_moved(known, settlement.evidence)
     if moved:

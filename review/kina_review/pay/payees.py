@@ -22,7 +22,7 @@ from kina_build.rows.jsonl import canonical, dump_document, read_document, writi
 from kina_build.rows.outputs import open_part, sweep
 from kina_review.payrecords import Payment
 from kina_review.records import Id, Record
-from kina_review.tournament.screening import check_spelling
+from kina_review.spelling import check_spelling
 
 REF_HEX_DIGITS = 32
 OTHERS = 0o077
@@ -115,7 +115,7 @@ def read_book(path: Path) -> PayeeBook:
 
     Raises:
         InputError: malformed.
-        Refusal: it is missing, or others on this machine may read it.
+        Refusal: it is missing or was changed, or others on this machine may read it.
     """
     if not path.exists():
         raise Refusal(
@@ -125,7 +125,19 @@ def read_book(path: Path) -> PayeeBook:
     book = read_document(path, PayeeBook)
     if path.stat().st_mode & OTHERS:
         raise Refusal(f"{path}: others may read it", hint=f"chmod 600 {path.name}")
+    _check_refs(path, book)
     return book
+
+
+def _check_refs(path: Path, book: PayeeBook) -> None:
+    """Refuse a book in which a reference stands for somebody else than it was made of."""
+    wrong = [name for ref, name in book.payees.items() if book.ref(name) != ref]
+    wrong += [one.account for ref, one in book.accounts.items() if book.account_ref(one) != ref]
+    if wrong:
+        raise Refusal(
+            f"{path}: {wrong[0]!r} stands under a reference that is not theirs: the file was changed",
+            hint="restore the .payees.json file that was beside the ledger",
+        )
 
 
 def check_book(book: PayeeBook, key_check: str) -> None:

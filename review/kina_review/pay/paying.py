@@ -17,7 +17,7 @@ from kina_review.instants import read_moment
 from kina_review.money import format_amount, parse_pay
 from kina_review.pay.batch import need
 from kina_review.pay.book.ledger import Ledger
-from kina_review.pay.book.opening import open_ledger
+from kina_review.pay.book.opening import open_ledger, seen_in
 from kina_review.pay.book.seal import Head, find_anchors
 from kina_review.pay.options import PlanOptions
 from kina_review.pay.payees import (
@@ -35,7 +35,7 @@ from kina_review.pay.payments import UNDER_WAY, read_payments, sum_states
 from kina_review.pay.plans import Limits, Plan, held_payees, next_plan, plan_into
 from kina_review.pay.providers.files import Transfer, token_of, write_files
 from kina_review.payrecords import Step
-from kina_review.tournament.screening import check_spelling
+from kina_review.spelling import check_spelling
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,10 @@ def plan_payments(options: PlanOptions, per_file: int, claim: Callable[[Sequence
     ledger, output = need(options.ledger, "ledger"), need(options.output, "output")
     provider = options.provider or "csv"
     with open_ledger(ledger, seen_before(output, ledger)) as money:
-        others = seen_beside(output, money)
+        beside = output.parent.resolve() == ledger.parent.resolve()
+        others = [] if beside else seen_in(output.parent, money)
         if others:
-            money.verify(others)
+            money.verify(beside=others)
         book = read_book(book_path(ledger))
         limits = _limits(money, book, options)
         batch = next_plan(money, book.payees, limits)
@@ -149,16 +150,6 @@ def seen_before(output: Path, ledger: Path) -> list[Head]:
     ]
 
 
-def seen_beside(output: Path, money: Ledger) -> list[Head]:
-    """Return the heads that manifests of this very ledger saw, whatever their payment files are called."""
-    folders = {output.parent.resolve(), money.path.parent.resolve()}
-    paths = sorted(path for folder in folders if folder.is_dir() for path in folder.glob("*.manifest.json"))
-    found = [past for path in paths if (past := _past(path)) is not None]
-    return [
-        head for past in found if past.report.get("ledger_id") == money.public_id for head in _heads(past)
-    ]
-
-
 def _past(path: Path) -> Manifest | None:
     try:
         return read_document(path, Manifest)
@@ -174,6 +165,11 @@ def _limits(money: Ledger, book: PayeeBook, options: PlanOptions) -> Limits:
     had: Counter[str] = Counter()
     before = read_typed(options.paid_before, PaidBefore) if options.paid_before else []
     check_spelling("payee", {*book.payees.values(), *(row.payee_id for row in before)})
+    if before and not {row.payee_id for row in before} & set(book.payees.values()):
+        raise Refusal(
+            f"no payee of {options.paid_before} is one of this ledger, such as {before[0].payee_id!r}",
+            hint="ids must be equal letter for letter: is it the list of other people?",
+        )
     for row in before:
         had[book.ref(row.payee_id)] += parse_pay(row.amount, money.currency, "an amount in --paid-before")
     return Limits(

@@ -13,7 +13,7 @@ from kina_build.errors import InputError, Refusal
 from kina_build.rows.jsonl import canonical
 from kina_review.pay.book.ledger import Ledger
 from kina_review.payrecords import LedgerEntry, Payment, PaymentState, Step
-from kina_review.tournament.screening import fold
+from kina_review.spelling import fold
 
 NEXT: Mapping[PaymentState, frozenset[PaymentState]] = {
     "planned": frozenset({"in_flight", "cancelled", "confirmed", "failed", "returned", "refunded"}),

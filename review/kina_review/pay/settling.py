@@ -27,7 +27,7 @@ from kina_review.records import Audit, Contest, Decision, Finding
 from kina_review.rubric import ReviewRules
 from kina_review.tournament.decisions import decide_items
 from kina_review.tournament.options import SettleOptions
-from kina_review.tournament.payrules import build_pay_rule, read_pay_rules
+from kina_review.tournament.payrules import build_pay_rule, read_pay_rules, usual_penalty
 from kina_review.tournament.scarcity import DisciplineRow, read_disciplines, scarce_rules, scarcity
 from kina_review.tournament.settlement import Settlement, Terms, settle
 
@@ -149,7 +149,7 @@ def terms_of(options: SettleOptions, numbers: ReviewRules = ReviewRules()) -> Te
         seed=options.seed or 0,
         deadline=None if options.deadline is None else read_end(options.deadline, "--deadline"),
         penalty_minor=None if penalty is None else parse_pay(penalty, currency, "--penalty"),
-        usual_penalty_minor=parse_pay(numbers.penalty, currency, "review.penalty"),
+        usual_penalty_minor=usual_penalty(currency, numbers),
         disciplines=_disciplines(options, rules),
     )
 

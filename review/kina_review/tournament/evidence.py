@@ -48,7 +48,8 @@ class Evidence(Record):
     """Reviewer id to grader id to the score, or the marks."""
     finding: Finding | None = None
     deadline: datetime | None = None
-    penalty_minor: int = 0
+    penalty_minor: int | None = 0
+    """None: nobody said it yet, and the usual one is in another currency."""
 
 
 class Change(Record):
@@ -120,23 +121,32 @@ def evidence_line(place: Place, evidence: Evidence) -> LedgerEntry:
 def find_moved(known: Mapping[Place, Evidence], now: Mapping[Place, Evidence]) -> tuple[Place, Place] | None:
     """Return an item and round of the ledger, and the new one that holds its very reviews; None: no such.
 
-    Reviews without an id are known by who handed them in when. Two people who handed in two items at
-    the same instants are possible where many stand under one stamp: then nothing is said.
+    Reviews are known by who handed them in when, unless both have an id of their own. Two people who
+    handed in two items at the same instants are possible where many stand under one stamp: then nothing
+    is said.
     """
-    of = {place: _stamp(one) for place, one in {**known, **now}.items()}
+    everything = {**known, **now}
+    of = {place: _stamp(one) for place, one in everything.items()}
     times = Counter(of.values())
     gone = {stamp: place for place, stamp in of.items() if place not in now}
     for place in sorted(now.keys() - known.keys()):
         stamp = of[place]
         if len(stamp) > 1 and stamp in gone and times[stamp] == 2:
-            return gone[stamp], place
+            before = gone[stamp]
+            if not (_has_ids(everything[before]) and _has_ids(everything[place])):
+                return before, place
     return None
 
 
+def _has_ids(one: Evidence) -> bool:
+    """Tell whether each review has an id: then `check_owners` tells two of them apart."""
+    return all(row.review_id for own in one.reviews.values() for row in own if row.status == "submitted")
+
+
 def _stamp(one: Evidence) -> frozenset[tuple[str, str]]:
-    """Return who handed in when; nothing where a review has an id, or a day and no time of it."""
+    """Return who handed in when; nothing where a review has a day and no time of it."""
     rows = [(who, row) for who, own in one.reviews.items() for row in own if row.status == "submitted"]
-    if any(row.review_id or not row.at or MIDNIGHT in row.at for _, row in rows):
+    if any(not row.at or MIDNIGHT in row.at for _, row in rows):
         return frozenset()
     found = frozenset((who, row.at) for who, row in rows)
     return found if len({who for who, _ in found}) > 1 else frozenset()
@@ -162,7 +172,7 @@ def compare(before: Evidence, now: Evidence, *, takes_back: bool) -> list[Change
         found.append(Change(how=how, text=f"the audit's finding is {how}"))
     if before.deadline != now.deadline and (before.deadline is not None or takes_back):
         found.append(Change(how="terms", text=f"the deadline was {before.deadline}, and is {now.deadline}"))
-    if before.penalty_minor != now.penalty_minor:
+    if before.penalty_minor not in (None, now.penalty_minor):
         text = f"the penalty was {before.penalty_minor} minor units, and is {now.penalty_minor}"
         found.append(Change(how="terms", text=text))
     return found

@@ -162,6 +162,17 @@ def pay_of(name: str, given: str | None, currency: str, numbers: ReviewRules = R
     return parse_pay(usual if given is None else given, currency, option)
 
 
+def usual_penalty(currency: str, numbers: ReviewRules = ReviewRules()) -> int | None:
+    """Return the [review] page's penalty in minor units; None: it is in another currency.
+
+    Raises:
+        InputError: it is finer than its currency.
+    """
+    if currency != numbers.currency and numbers.penalty:
+        return None
+    return parse_pay(numbers.penalty, currency, "review.penalty")
+
+
 def _tie(word: str) -> Tie:
     if word not in get_args(Tie):
         raise InputError(f"tie {word!r} is not one of {', '.join(get_args(Tie))}")

@@ -19,7 +19,7 @@ from kina_build.rows.tables import need_rows
 from kina_review.payrecords import PayRule, Scarcity
 from kina_review.records import Id, Record
 from kina_review.rubric import ReviewRules
-from kina_review.tournament.screening import check_spelling
+from kina_review.spelling import check_spelling
 
 
 class DisciplineRow(Record):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from datetime import datetime, time
 from kina_build.errors import Refusal
 from kina_review.records import Reason, Review, SetAside
 from kina_review.rubric import REVIEWS_PER_ITEM
+from kina_review.spelling import check_rounds, check_spelling
 
 ABSENCE: tuple[Reason, ...] = ("forged_author", "late", "draft", "skipped", "cancelled", "missing")
 """Why a reviewer has no review on an item; with several rows, the first of these is named."""
@@ -166,33 +166,8 @@ def _aside(row: Review, reason: Reason | str) -> SetAside:
     )
 
 
-UNSEEN = ("Cc", "Cf")
-"""Categories of signs without a glyph: a zero-width space, a soft hyphen, a mark of direction."""
 Owner = tuple[str, str, str]
 """item_id, round, reviewer_id."""
-
-
-def fold(name: str) -> str:
-    """Return a name without case, blanks, unseen signs and Unicode form: what two spellings share."""
-    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(sign for sign in plain if not sign.isspace() and unicodedata.category(sign) not in UNSEEN)
-
-
-def check_spelling(what: str, names: Iterable[str]) -> None:
-    """Check that no two names differ only by case or Unicode form.
-
-    Raises:
-        Refusal: two do.
-    """
-    seen: dict[str, str] = {}
-    for name in sorted(set(names)):
-        other = seen.setdefault(fold(name), name)
-        if other != name:
-            raise Refusal(
-                f"{what} ids {other!r} and {name!r} differ only by case, blanks or Unicode form: "
-                "they may be the same",
-                hint="spell one the same everywhere, or give the other an id of its own",
-            )
 
 
 def check_reviews(reviews: Sequence[Review]) -> None:
@@ -204,6 +179,7 @@ def check_reviews(reviews: Sequence[Review]) -> None:
     check_spelling("item", (review.item_id for review in reviews))
     check_spelling("reviewer", (review.reviewer_id for review in reviews))
     check_spelling("payee", (review.payee_id for review in reviews if review.payee_id))
+    check_rounds((review.item_id, review.round) for review in reviews)
     check_owners({}, ((review.review_id or "", owner_of(review)) for review in reviews))
 
 

@@ -34,12 +34,12 @@ class Terms:
     """Last instant in time, inclusive; with it, a missing review ends a contest."""
     penalty_minor: int | None = None
     """Taken for an item that fails its audit from each of its reviewers."""
-    registered: Mapping[tuple[str, str], tuple[datetime | None, int]] = field(default_factory=dict)
+    registered: Mapping[tuple[str, str], tuple[datetime | None, int | None]] = field(default_factory=dict)
     """Deadline and penalty that the ledger holds for an item and round: used where none is given here."""
     new_deadline: datetime | None = None
     """The deadline of the ledger's batch, for items that it does not know yet."""
-    usual_penalty_minor: int = 0
-    """Where neither these terms nor the ledger name a penalty."""
+    usual_penalty_minor: int | None = 0
+    """Where neither these terms nor the ledger name a penalty; None: it is in another currency."""
     disciplines: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Item to its discipline, where rules pay by it."""
 
@@ -49,11 +49,12 @@ class Terms:
             return self.deadline
         return self.registered[place][0] if place in self.registered else self.new_deadline
 
-    def penalty_at(self, place: tuple[str, str]) -> int:
-        """Return what a failed audit of an item and round costs."""
+    def penalty_at(self, place: tuple[str, str]) -> int | None:
+        """Return what a failed audit of an item and round costs; None: nobody said it in this currency."""
         if self.penalty_minor is not None:
             return self.penalty_minor
-        return self.registered[place][1] if place in self.registered else self.usual_penalty_minor
+        known = self.registered[place][1] if place in self.registered else None
+        return self.usual_penalty_minor if known is None else known
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ def _award(
     *,
     rule: PayRule,
     finding: Finding | None,
-    penalty_minor: int,
+    penalty_minor: int | None,
 ) -> list[Award]:
     rows: dict[str, dict[str, Any]] = {
         who: {"base_minor": 0, "bonus_minor": 0, "reason": why} for who, why in desk.absent.items()
@@ -184,7 +185,9 @@ def _award(
     for review in desk.reviews:
         who = review.reviewer_id
         bonus = outcome.bonus_minor[who]
-        penalty = min(penalty_minor, rule.base_minor + bonus) if _is_liable(review, finding) else 0
+        penalty = 0
+        if _is_liable(review, finding):
+            penalty = min(_said(penalty_minor, rule.currency), rule.base_minor + bonus)
         rows[who] = {
             "base_minor": rule.base_minor,
             "bonus_minor": bonus,
@@ -195,6 +198,15 @@ def _award(
     return [
         Award(reviewer_id=who, payee_id=desk.payees[who], **place, **row) for who, row in sorted(rows.items())
     ]
+
+
+def _said(penalty_minor: int | None, currency: str) -> int:
+    if penalty_minor is None:
+        raise InputError(
+            f"an item failed its audit, and the usual penalty is not in {currency}",
+            hint=f"give --penalty in {currency}; 0 takes nothing",
+        )
+    return penalty_minor
 
 
 def _is_liable(review: Review, finding: Finding | None) -> bool:

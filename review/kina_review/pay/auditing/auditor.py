@@ -153,7 +153,7 @@ def _derive(
     for review in counted:
         if finding and finding.flawed and finding.flaw not in {flaw.kind for flaw in review.flaws}:
             most = sum(earned[*place, review.reviewer_id, kind] for kind in ("base", "bonus"))
-            earned[*place, review.reviewer_id, "penalty"] = -min(most, int(terms.get("penalty_minor", 0)))
+            earned[*place, review.reviewer_id, "penalty"] = -min(most, int(terms.get("penalty_minor") or 0))
     for who, graded in _gradings(place, rows, facts).items():
         if minor := graded * int(rule.get("grade_minor", 0)):
             earned[*place, who, "grading"] = minor

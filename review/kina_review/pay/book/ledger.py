@@ -192,15 +192,22 @@ class Ledger:
         except FAULTS as error:
             raise fault_of(self.name, error) from None
 
-    def verify(self, anchors: Sequence[Head] = (), on_progress: Progress = silent) -> Head:
+    def verify(
+        self, anchors: Sequence[Head] = (), on_progress: Progress = silent, beside: Sequence[Head] = ()
+    ) -> Head:
         """Walk the whole chain, hold it against its mark and earlier anchors, and return the head.
+
+        Args:
+            anchors: heads that somebody shows; with them a lost mark is made anew.
+            on_progress: told of lines walked, and of all lines.
+            beside: heads that manifests beside the ledger saw.
 
         Raises:
             Refusal: a line or the file was changed, or the ledger is shorter than an anchor says.
         """
         wanted: dict[int, set[str]] = {}
         mark = self._mark(renewed=bool(anchors))
-        for anchor in [*anchors, *([mark] if mark and mark.count else [])]:
+        for anchor in [*anchors, *beside, *([mark] if mark and mark.count else [])]:
             wanted.setdefault(anchor.count, set()).add(anchor.hash)
         try:
             self._check_file()

@@ -10,7 +10,15 @@ from kina_build.errors import InputError, KinaError, Refusal
 from kina_build.progress import Progress, silent
 from kina_review.pay.book.file import FAULTS, FORMAT, connect, fault_of, own_schema, schema_of
 from kina_review.pay.book.ledger import Ledger
-from kina_review.pay.book.seal import Head, begin_key, key_path, mark_path, read_key, read_mark
+from kina_review.pay.book.seal import (
+    Head,
+    begin_key,
+    find_anchors,
+    key_path,
+    mark_path,
+    read_key,
+    read_mark,
+)
 
 UNBEGUN = "0" * 64
 """Hash in the mark of a ledger that has no line yet."""
@@ -35,6 +43,22 @@ def open_ledger(path: Path, anchors: Sequence[Head] = (), on_progress: Progress 
             hint="restore it" if lost else "`kina review settle --ledger` begins one",
         )
     return _opened(connect(path), path, anchors, on_progress)
+
+
+def seen_in(folder: Path, ledger: Ledger) -> list[Head]:
+    """Return the heads that manifests of this very ledger's payment files saw in a folder.
+
+    With them an older copy is noticed too that was restored together with its key and mark.
+    """
+    texts = (_text(path) for path in sorted(folder.glob("*.manifest.json")))
+    return [head for text in texts if ledger.public_id in text for head in find_anchors(text)]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""  # not ours: the check of places says so
 
 
 def check_begun(path: Path) -> None:
@@ -103,7 +127,7 @@ def _opened(
 ) -> Ledger:
     try:
         ledger = Ledger(connection, path)
-        ledger.verify(anchors, on_progress)
+        ledger.verify(anchors, on_progress, seen_in(path.parent, ledger))
     except KinaError:
         connection.close()
         raise

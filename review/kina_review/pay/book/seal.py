@@ -218,7 +218,9 @@ def walk(
 def _hold_against(wanted: Mapping[int, Collection[str]], seq: int, digest: str, ledger: Path) -> None:
     if seq in wanted and wanted[seq] != {digest}:
         raise Refusal(
-            f"{ledger}: line {seq} is not the one an earlier statement saw: the ledger was rewritten"
+            f"{ledger}: line {seq} is not the one that a payment file or an earlier statement saw: it was "
+            "rewritten, or an older copy was put in its place and gone on with",
+            hint="restore the copy that was paid from, with the files beside it",
         )
 
 

@@ -1,15 +1,9 @@
-"""What the provider says it paid, held against what we sent: the only way out of "unknown".
-
-A list is applied as a whole or not at all: while one row is unknown or does not fit, it may be
-the list of another batch, and nothing it says is believed.
-"""
+"""A provider's list held against a batch of a ledger: the only way out of "unknown"."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,159 +11,13 @@ from typing import Any
 from kina_build.errors import Refusal
 from kina_build.rows.source import open_source
 from kina_build.rows.tables import read_typed
-from kina_review.money import format_amount, parse_amount
 from kina_review.pay.book.opening import open_ledger
 from kina_review.pay.payees import Account, book_path, check_book, other_names, payment_accounts, read_book
-from kina_review.pay.payments import NEXT, UNDER_WAY, batch_payments, move, paid_out, read_payments
-from kina_review.pay.providers.files import CURRENCIES, match_ids
-from kina_review.pay.providers.lists import ProviderRow, read_provider_list
-from kina_review.payrecords import Payment, PaymentState, Step
-
-
-@dataclass(frozen=True)
-class Reconciliation:
-    """What the list settles, or what a person must look at."""
-
-    states: dict[str, PaymentState]
-    """Payment id to the state that the list proves; empty while there is a problem."""
-    problems: tuple[str, ...]
-    steps: dict[str, Step] = field(default_factory=dict)
-    """Payment id to the evidence of its move."""
-
-
-@dataclass(frozen=True)
-class Proof:
-    """What a list is held against."""
-
-    currency: str
-    """Of the ledger."""
-    complete: bool
-    """The list is final: a payment that is not on it was not made."""
-    booked: Mapping[str, str] = field(default_factory=dict)
-    """The provider's transaction ids that the ledger knows, to their payments."""
-    list_sha256: str = ""
-    assignments: Mapping[str, str] = field(default_factory=dict)
-    """MTurk only: account to the assignment that its bonus was to be paid on."""
-
-
-def reconcile(
-    payments: Sequence[Payment], accounts: Mapping[str, str], rows: Sequence[ProviderRow], proof: Proof
-) -> Reconciliation:
-    """Settle the payments of one batch by the provider's list of that batch.
-
-    Args:
-        payments: the batch, one payment a payee.
-        accounts: payee reference to the id that the provider knows.
-        rows: the provider's list.
-        proof: what the list is held against.
-    """
-    matched, errors = match_ids([row.payee_id for row in rows], accounts.values())
-    problems = [f"{name!r} is on the list: {word}" for name, word in errors.items()]
-    listed: dict[str, list[ProviderRow]] = defaultdict(list)
-    for row in _without_copies(rows):
-        if row.payee_id in matched:
-            listed[matched[row.payee_id]].append(row)
-    states: dict[str, PaymentState] = {}
-    steps: dict[str, Step] = {}
-    for payment in payments:
-        account = accounts[payment.payee_ref]
-        own = listed.pop(account, [])
-        faults = [fault for row in own if (fault := _misfit(row, payment, account, proof))]
-        state, problem = _judge(payment, account, own, proof.complete) if not faults else (None, "")
-        problems += [*faults, *([problem] if problem else [])]
-        if state is not None and state != payment.state:
-            states[payment.payment_id] = state
-            steps[payment.payment_id] = _step(payment, own, proof)
-    problems += [f"{account!r} is on the list but not in the batch" for account in sorted(listed)]
-    if problems:
-        return Reconciliation({}, tuple(problems))
-    return Reconciliation(states, (), steps)
-
-
-def _without_copies(rows: Sequence[ProviderRow]) -> list[ProviderRow]:
-    """Drop a row that repeats a transaction in every word; without an id it may be a second payment."""
-    kept: list[ProviderRow] = []
-    for row in rows:
-        if not row.transaction_id or row not in kept:
-            kept.append(row)
-    return kept
-
-
-def _misfit(row: ProviderRow, payment: Payment, account: str, proof: Proof) -> str:
-    """Say why a row cannot be about a payment; empty if it can."""
-    if row.payment_id and row.payment_id != payment.payment_id:
-        return f"{account!r}: the list says payment {row.payment_id}, the batch has {payment.payment_id}"
-    if row.currency and row.currency.strip().upper() != proof.currency:
-        return f"{account!r} is listed in {row.currency}, and the ledger is in {proof.currency}"
-    other = proof.booked.get(row.transaction_id, payment.payment_id) if row.transaction_id else ""
-    if other and other != payment.payment_id:
-        return f"{account!r}: transaction {row.transaction_id} is booked for payment {other} already"
-    wanted = proof.assignments.get(account, "")
-    if row.assignment_id and wanted and row.assignment_id != wanted:
-        return f"{account!r} was paid on assignment {row.assignment_id}, and the batch has {wanted}"
-    return _other_amount(row, payment, account, proof)
-
-
-def _other_amount(row: ProviderRow, payment: Payment, account: str, proof: Proof) -> str:
-    if row.status in ("failed", "pending"):
-        return ""
-    listed, ours = parse_amount(row.amount, proof.currency), _expected(payment)
-    if listed != ours:
-        return (
-            f"{account!r} was paid another amount than payment {payment.payment_id}: "
-            f"{format_amount(listed, proof.currency)} for {format_amount(ours, proof.currency)} "
-            "(`kina review pay adjust` books it)"
-        )
-    return ""
-
-
-def _expected(payment: Payment) -> int:
-    return paid_out(payment) if payment.state == "confirmed" else payment.amount_minor
-
-
-def _judge(
-    payment: Payment, account: str, rows: Sequence[ProviderRow], complete: bool
-) -> tuple[PaymentState | None, str]:
-    words = [row.status for row in rows]
-    back = [word for word in words if word in ("returned", "refunded")]
-    if words.count("paid") > 1 or len(back) > 1:
-        times = max(words.count("paid"), len(back))
-        return None, f"{account!r} was paid {times} times in batch {payment.batch}"
-    state: PaymentState
-    if back:
-        state = "returned" if back[0] == "returned" else "refunded"
-    elif "paid" in words:
-        state = "confirmed"
-    elif "pending" in words:
-        return None, ""
-    elif rows or (complete and payment.state in UNDER_WAY):
-        state = "failed"
-    else:
-        return None, ""
-    if state == payment.state or (state == "failed" and payment.state == "cancelled"):
-        return None, ""
-    if state not in NEXT[payment.state]:
-        return (
-            None,
-            f"{account!r} is {state} on the list, but payment {payment.payment_id} is {payment.state}",
-        )
-    return state, ""
-
-
-def _step(payment: Payment, rows: Sequence[ProviderRow], proof: Proof) -> Step:
-    fees = [parse_amount(row.fee, proof.currency) for row in rows if row.fee is not None]
-    paid = [
-        parse_amount(row.amount, proof.currency) for row in rows if row.status not in ("failed", "pending")
-    ]
-    return Step(
-        provider=payment.planned.provider,
-        account=payment.planned.account,
-        transaction=next((row.transaction_id for row in rows[::-1] if row.transaction_id), ""),
-        paid_minor=paid[-1] if paid else None,
-        fee_minor=sum(fees) if fees else None,
-        at=next((row.completed_at for row in rows[::-1] if row.completed_at), ""),
-        list_sha256=proof.list_sha256,
-    )
+from kina_review.pay.payments import UNDER_WAY, batch_payments, move, read_payments
+from kina_review.pay.providers.files import CURRENCIES
+from kina_review.pay.providers.judging import Proof, reconcile
+from kina_review.pay.providers.lists import read_provider_list
+from kina_review.payrecords import Payment
 
 
 def reconcile_list(
@@ -207,6 +55,11 @@ def reconcile_list(
         accounts = payment_accounts(book, payments, listed)
         names = other_names(book, accounts, listed)
         _check_provider(payments, listed_there.provider)
+        if complete and listed_there.goes_on:
+            raise Refusal(
+                f"{provider_list}: is not complete: {listed_there.goes_on}",
+                hint="fetch the rest, and give the whole list; without --complete what is on it is booked",
+            )
         booked = {key: one.payment_id for one in past.values() for key in one.transactions}
         own = {payment.payment_id for payment in payments}
         rows = [
