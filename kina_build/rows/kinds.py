@@ -106,6 +106,19 @@ def name_form(row: Mapping[str, Any]) -> Kind | None:
     return next((kind for fits, kind in FORMS if fits(row)), None)
 
 
+@contextmanager
+def reading_as(name: str, kind: str) -> Iterator[None]:
+    """Turn what trips the reader of a foreign form into one line: the file only begins like it.
+
+    Raises:
+        InputError: a field is missing, or of another type than the form says.
+    """
+    try:
+        yield
+    except (AttributeError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise InputError(f"{name}: begins like {kind}, but goes on in another form") from error
+
+
 MOST_ROWS = 20_000_000
 """Rows of one file read at once: each takes a kilobyte or more as an item."""
 

@@ -197,10 +197,8 @@ def read_export(rows: Sequence[Row], snapshot: datetime | None = None) -> list[E
         raise InputError(f"{rows[0].file}: is {kind.name}", hint=kind.hint)
     if kind is None or kind not in READERS:
         return None
-    try:
+    with kinds.reading_as(str(rows[0].file), kind.name):
         return list(READERS[kind](_until(rows, kind, snapshot)))
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise InputError(f"{rows[0].file}: begins like {kind.name}, but goes on in another form") from None
 
 
 def _until(rows: Sequence[Row], kind: kinds.Kind, snapshot: datetime | None) -> Sequence[Row]:

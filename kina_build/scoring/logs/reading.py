@@ -9,6 +9,7 @@ from typing import Any
 
 from kina_build.errors import InputError
 from kina_build.rows.jsonl import decode
+from kina_build.rows.kinds import reading_as
 from kina_build.rows.source import Source, limits, open_source
 from kina_build.rows.strict import JsonFault, parse_json
 from kina_build.rows.tables import PARQUET, Row, read_table
@@ -64,7 +65,8 @@ def read_logs(paths: Sequence[Path], wanted: Wanted | None = None) -> tuple[list
         elif not _take(path, found, wanted):
             raise InputError(f"{path}: a log of no kind that is known", hint=f"known are {KINDS}")
     for path, rows in found.tables:
-        found.logs += [replace(log, source=str(path)) for log in _read_rows(path, rows, found, wanted)]
+        with reading_as(str(path), "a log"):
+            found.logs += [replace(log, source=str(path)) for log in _read_rows(path, rows, found, wanted)]
     if not found.logs:
         raise InputError(
             "; ".join(map(str, paths)) + ": no log with scores by item", hint=f"known are {KINDS}"
@@ -90,7 +92,8 @@ def _read_helm(folder: Path, wanted: Wanted) -> Log:
     stats = documents["per_instance_stats.json"]
     if not published.is_instance_stats(stats):
         raise InputError(f"{folder / HELM_FILES[0]}: no stats by instance of HELM")
-    return replace(published.read_helm(stats, folder.name, documents, wanted), source=str(folder))
+    with reading_as(str(folder), "a run of HELM"):
+        return replace(published.read_helm(stats, folder.name, documents, wanted), source=str(folder))
 
 
 def _take(path: Path, found: _Found, wanted: Wanted) -> bool:
@@ -119,14 +122,16 @@ def _take_document(document: Any, name: str, path: Path, found: _Found, wanted: 
     elif published.is_eee_aggregate(document):
         found.eee.append(document)
     elif published.is_instance_stats(document):
-        found.logs.append(replace(published.read_helm(document, name, {}, wanted), source=name))
+        with reading_as(name, "stats of HELM"):
+            found.logs.append(replace(published.read_helm(document, name, {}, wanted), source=name))
     else:
         return False
     return True
 
 
 def _add_inspect(document: Mapping[str, Any], name: str, found: _Found, wanted: Wanted) -> None:
-    found.logs.append(replace(inspect.read_log(document, name, wanted.metric), source=name))
+    with reading_as(name, "a log of Inspect"):
+        found.logs.append(replace(inspect.read_log(document, name, wanted.metric), source=name))
 
 
 def _take_table(path: Path, found: _Found) -> bool:

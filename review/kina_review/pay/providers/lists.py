@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
-from kina_build.errors import InputError, RowErrors, RowFault
+from kina_build.errors import RowErrors, RowFault
 from kina_build.rows.jsonl import describe
+from kina_build.rows.kinds import reading_as
 from kina_build.rows.tables import Row, need_rows
 from kina_review.pay.providers.forms import FORMS, goes_on
 from kina_review.records import Id, Instant, Record
@@ -123,12 +124,8 @@ def read_provider_list(path: Path, columns: Mapping[str, str] | None = None) -> 
     rows = need_rows(path)
     for provider, (tell, read, cumulative) in FORMS.items():
         if all(tell(row.values) for row in rows):
-            try:
+            with reading_as(str(path), f"a list of {provider}"):
                 found = [(row, fields) for row in rows for fields in read(row.values)]
-            except (AttributeError, KeyError, TypeError, ValueError, InvalidOperation):
-                raise InputError(
-                    f"{path}: begins like a list of {provider}, but goes on in another form"
-                ) from None
             more = next((why for row in rows if (why := goes_on(row.values))), "")
             stated = any("status" in fields for _, fields in found)
             return ProviderList(_checked(found, stated=stated), provider.lower(), cumulative, more)
