@@ -180,6 +180,15 @@ def test_a_bracket_makes_a_letter_of_what_might_be_a_word(reply: str, letter: st
     assert extract_letter(reply, 4).letter == letter
 
 
+@pytest.mark.parametrize(
+    "reply", ["Answer: B", "**Final answer: B**", r"\boxed{B}", "B", "The answer is (B)."]
+)
+def test_a_mere_letter_is_a_label_although_another_option_is_called_so(reply: str) -> None:
+    blood_groups = ["O", "A", "B", "AB"]
+    assert extract_letter(reply, 4, options=blood_groups).letter == "B"
+    assert extract_letter("The blood group is B", 4, options=blood_groups).letter == "C"
+
+
 def test_a_reply_that_was_cut_off_keeps_a_letter_of_its_first_half_only() -> None:
     assert extract_letter("B\nThe reason for it is long and", 4, finish_reason="length").letter == "B"
     late = extract_letter("Let us see what each of them says about it.\nB", 4, finish_reason="length")

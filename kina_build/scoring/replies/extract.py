@@ -17,13 +17,14 @@ from kina_build.scoring.replies.closing import read_last_clause, read_lead_in, r
 from kina_build.scoring.replies.declarations import Declaration, find_declarations
 from kina_build.scoring.replies.labels import label_index, labels, letter_numbers
 from kina_build.scoring.replies.optiontext import (
+    EDGE,
     conclude_option,
     name_contrasted,
     name_opening,
     name_option,
     unwrap_maths,
 )
-from kina_build.scoring.replies.outcome import Extraction, Reading, settle, settle_text, tell_unread
+from kina_build.scoring.replies.outcome import Extraction, Reading, settle, tell_unread
 from kina_build.scoring.replies.patterns import OPENERS, any_of
 from kina_build.scoring.replies.several import read_several
 from kina_build.scoring.replies.structured import read_ratings, ticked_texts
@@ -204,11 +205,12 @@ def _contradicted(reading: Reading, before: Sequence[Declaration], last: Declara
 
 
 def _in_words(reading: Reading, declaration: Declaration) -> Extraction | None:
-    """Read an option's text, or a refusal, behind a cue."""
-    place = name_option(declaration.window, reading.options) if reading.options else None
+    """Read an option's text, or a refusal, behind a cue; a mere letter is a label first."""
+    lettered = declaration.window.strip(EDGE).upper() in reading.index
+    place = name_option(declaration.window, reading.options) if reading.options and not lettered else None
     if place is not None:
         span = (declaration.offset, declaration.offset + len(declaration.window))
-        return settle_text(reading, place, declaration.window, span)
+        return Extraction(labels(len(reading.index))[place], "ok", "option text", span)
     if not declaration.strict and _REFUSED_ANSWER.match(declaration.window):
         return Extraction(None, "refused", "refusal")
     return None
@@ -243,7 +245,7 @@ def _leading(reading: Reading, *, cut_off: bool) -> Extraction | None:
         if place is None and not prose.takes_back_later(reading.text):
             place = name_opening(reading.text, reading.options)
         if place is not None:
-            return settle_text(reading, place, reading.text, (0, len(reading.text)))
+            return Extraction(labels(len(reading.index))[place], "ok", "option text", (0, len(reading.text)))
     claim = prose.read_leading(reading.text)
     if claim is not None and cut_off and "\n" not in reading.text[claim.span[1] :].strip():
         return None  # the line that the letter opens was not finished

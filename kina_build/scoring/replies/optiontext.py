@@ -17,12 +17,12 @@ from kina_build.scoring.replies.clean import plain
 from kina_build.scoring.replies.labels import REASON
 from kina_build.scoring.replies.patterns import listed
 
-_EDGE = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’.,:;!?()[]{}…。、，：`*$\ue000\ue001"
+EDGE = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\"'“”‘’.,:;!?()[]{}…。、，：`*$\ue000\ue001"
 """Signs that are no part of an option's text where they stand around it."""
 _LEADIN = (
     r"(?:it|this|that|(?:the )?answer)(?:'s| is| was)\s+|(?:the|an?|la|le|el|die|der|das|les|los|las)\s+"
 )
-_BEFORE = re.compile(rf"^(?:{_LEADIN}|[{re.escape(_EDGE)}]+)+", re.IGNORECASE)
+_BEFORE = re.compile(rf"^(?:{_LEADIN}|[{re.escape(EDGE)}]+)+", re.IGNORECASE)
 """Matches "the answer is the ", not "other"."""
 _TAIL = re.compile(
     rf"\s*(?:$|[.:](?!\d)|[;!?。；！？\n]|,\s(?:{REASON})\b|\s[-–—]\s|[,(]\s*(?:option|choice)?\s*[a-z]\)"
@@ -138,7 +138,7 @@ def _same_quantity(text: str, options: Sequence[str]) -> int | None:
 
 
 def _quantity(text: str) -> tuple[str, Fraction] | None:
-    bare = _BEFORE.sub("", fold_option(plain(text)).lstrip(_ROUGHLY)).strip(_EDGE)
+    bare = _BEFORE.sub("", fold_option(plain(text)).lstrip(_ROUGHLY)).strip(EDGE)
     if _FIGURE.fullmatch(bare):
         return "", Fraction(bare)
     found = read_quantity(bare) if len(bare) <= LONGEST_QUANTITY and bare[:1] in "0123456789-−." else None
@@ -160,7 +160,7 @@ def conclude_option(text: str, options: Sequence[str]) -> int | None:
     if not sentences:
         return None
     clauses = re.split(r";\s+|:\s+", sentences[-1])
-    said = fold_numbers(fold_option(clauses[-1]).casefold()).rstrip(" .!?。！？\"'“”*`$\ue001").lstrip(_EDGE)
+    said = fold_numbers(fold_option(clauses[-1]).casefold()).rstrip(" .!?。！？\"'“”*`$\ue001").lstrip(EDGE)
     said = _ASIDE.sub("", said)
     if _DENIED.search(clauses[-1]) or (" or " in f" {said} " and len(said) < 80):
         return None
@@ -233,7 +233,7 @@ def _option_texts(options: tuple[str, ...]) -> tuple[str, ...]:
 
 def _folded(text: str) -> str:
     folded = fold_numbers(fold_option(text).casefold())
-    inside = _BEFORE.sub("", folded).rstrip(_EDGE)
+    inside = _BEFORE.sub("", folded).rstrip(EDGE)
     # "(-2, 5]" and "o(n)" keep the bracket that closes what they open
     for opened, closed in ("()", "[]", "{}"):
         if inside.count(opened) > inside.count(closed):

@@ -135,14 +135,6 @@ def _text_behind(reading: Reading, span: tuple[int, int]) -> str | None:
     return None if place is None else labels(len(reading.index))[place]
 
 
-def settle_text(reading: Reading, place: int, said: str, span: tuple[int, int]) -> Extraction:
-    """Take an option by its text, unless the text is a mere letter that labels another option."""
-    label, sign = labels(len(reading.index))[place], said.strip(" .()*\"'\n").upper()
-    if sign in reading.index and sign != label:
-        return Extraction(None, "ambiguous", "option text", span)
-    return Extraction(label, "ok", "option text", span)
-
-
 def tell_unread(text: str, *, cut_off: bool) -> Extraction:
     """Say why no letter was read: the reply was cut off, declines, breaks off, or names none."""
     if cut_off:
