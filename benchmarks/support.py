@@ -25,8 +25,8 @@ from kina_build.items.model import Item, Option
 from kina_build.progress import Progress, silent
 from kina_build.rows.jsonl import write_records
 from kina_build.support.anchors import Anchor
-from kina_build.support.bank.calibrators import fit_calibrator, solve_ridge_logistic
 from kina_build.support.bank.labels import ItemLabel, PairLabel
+from kina_build.support.bank.logistic import fit_calibrator, solve_ridge_logistic
 from kina_build.support.bank.reference import support_by_bank
 from kina_build.support.embedding import (
     EmbeddingPartition,

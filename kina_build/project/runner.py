@@ -20,6 +20,8 @@ from kina_build.rows.outputs import expect
 
 COLUMNS = "file not understood"
 """Kind of a case: a file whose columns people have to name."""
+SOME_MAP = "--map FIELD=COLUMN ..."
+"""What stands in a hint where no map is proposed."""
 SAID = 20
 """Lines of a refusal that are kept."""
 
@@ -175,7 +177,12 @@ def refusal_cases(stage: Stage, outcome: Outcome) -> list[Case]:
     if report.get("gates"):
         return [_gate_case(gate) for gate in report["gates"]]
     if report.get("rejects"):
-        return [_reject_case(one) for one in report["rejects"]]
+        unread = _unread_files(report)
+        rows = [one for one in report["rejects"] if one["file"] not in unread]
+        told = {file: f"{file}: no row is read as a question" for file in unread}
+        return [_columns_case(file, told[file], unread[file]) for file in unread] + [
+            _reject_case(one) for one in rows
+        ]
     faults = [
         str(one.get("message", one)) if isinstance(one, Mapping) else str(one)
         for one in report.get("faults") or ()
@@ -184,13 +191,22 @@ def refusal_cases(stage: Stage, outcome: Outcome) -> list[Case]:
     hint = next((line.removeprefix("hint: ") for line in lines if line.startswith("hint: ")), "")
     told = [line.removeprefix("error: ") for line in lines if not line.startswith("hint: ")]
     if "--map " in hint:
-        hint = hint if hint.startswith("--map ") else "--map FIELD=COLUMN ..."
-        file = told[0].partition(": ")[0]
-        how = (
-            f"kina desk, queue of columns; or: kina decide columns {file} map {hint} --who NAME --reason WHY"
-        )
-        return [Case(kind=COLUMNS, subject=(file,), message=told[0], how=how)]
+        proposed = hint if hint.startswith("--map ") else SOME_MAP
+        return [_columns_case(told[0].partition(": ")[0], told[0], proposed)]
     return [Case(kind="refused", subject=(stage.name,), message=line, how=hint) for line in told[:SAID]]
+
+
+def _unread_files(report: Mapping[str, Any]) -> dict[str, str]:
+    """Return each file of which no row was read, with the map that is proposed for it."""
+    files = (report.get("detected") or {}).get("files") or ()
+    return {one["file"]: one["proposed"] or SOME_MAP for one in files if not one["items"]}
+
+
+def _columns_case(file: str, message: str, proposed: str) -> Case:
+    how = (
+        f"kina desk, queue of columns; or: kina decide columns {file} map {proposed} --who NAME --reason WHY"
+    )
+    return Case(kind=COLUMNS, subject=(file,), message=message, how=how)
 
 
 def _gate_case(gate: Mapping[str, Any]) -> Case:

@@ -44,7 +44,7 @@ contamination pool.jsonl --against second.jsonl --no-near -o out.json
 contamination two --against raw.json --no-near -o out.json
 contamination pool.jsonl --against corpus.txt --against pool.csv --no-near -o out.json
 anchors anchors.csv --pool pool.jsonl -o out.jsonl
-anchors anchors.jsonl anchors.csv -o out.jsonl
+anchors anchors.jsonl bob.csv -o out.jsonl
 anchors anchors.csv --worksheet out.csv
 support pool.jsonl --anchors anchors.jsonl -o out.npz
 support pool.jsonl --anchors anchors.jsonl --cache !vectors.db -o out.npz
@@ -167,7 +167,6 @@ overrides rulings.jsonl --pool pool.jsonl -o out.jsonl
 leave-out pool.jsonl --findings findings.jsonl --duplicates duplicates.json --contamination \
  contamination.json --reviewed decisions.jsonl --ruling rulings.jsonl -o out.json
 taxonomy taxonomy.csv --pool pool.jsonl -o out.csv
-
 results inspect.json -o out.jsonl --responses out2.jsonl
 results harness -o out.jsonl
 results helm -o out.jsonl

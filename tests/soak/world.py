@@ -121,6 +121,7 @@ def _take_from_demo() -> None:
     ids = {one for one, others in alike.items() if one in PLANTED or others.index(one) < PER_SUBFIELD}
     write_rows(Path("pool.csv"), [row for row in pool if row["id"] in ids])
     write_rows(Path("anchors.csv"), list(csv.DictReader(io.StringIO(_bundled("anchors.csv"))))[::4])
+    shutil.copy("anchors.csv", "bob.csv")  # an expert is called as his file is
     Path("reviewers.csv").write_text(_bundled("reviewers.csv"), encoding="utf-8")
     for name in ("reviews.jsonl", "responses.jsonl"):
         rows = [json.loads(line) for line in _bundled(name).splitlines()]

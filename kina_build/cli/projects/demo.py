@@ -16,7 +16,6 @@ from kina_build.cli.projects.views import show_rest
 from kina_build.cli.run import Run
 from kina_build.errors import KinaError, UsageError
 from kina_build.project.options import DemoOptions
-from kina_build.rows.source import reading
 from kina_build.selection.figures import figures_of
 
 if TYPE_CHECKING:
@@ -89,6 +88,7 @@ def demo(run: Run, options: DemoOptions) -> None:
     Their kina.toml makes them a project; `kina build` does the rest.
     """
     from kina_build.cli.projects.views import describe_status
+    from kina_build.rows.source import reading
 
     _unpack(options.into, overwrite=run.overwrite)
     with contextlib.chdir(options.into):
