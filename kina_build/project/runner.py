@@ -179,10 +179,11 @@ def refusal_cases(stage: Stage, outcome: Outcome) -> list[Case]:
     if report.get("rejects"):
         unread = _unread_files(report)
         rows = [one for one in report["rejects"] if one["file"] not in unread]
-        told = {file: f"{file}: no row is read as a question" for file in unread}
-        return [_columns_case(file, told[file], unread[file]) for file in unread] + [
-            _reject_case(one) for one in rows
+        cases = [
+            _columns_case(file, f"{file}: no row is read as a question", proposed)
+            for file, proposed in unread.items()
         ]
+        return cases + [_reject_case(one) for one in rows]
     faults = [
         str(one.get("message", one)) if isinstance(one, Mapping) else str(one)
         for one in report.get("faults") or ()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
 from typing import Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-)
+from pydantic import BaseModel, ConfigDict
+
+from kina_build.selection.figures import written
 
 EXACT_NEIGHBOURS = 24
 """Conflicts of one item up to which the k of a k-extendible system is exact; above, the number of
@@ -38,12 +35,6 @@ STATEMENTS = {
     "repaired": "none: greedy stopped short of the size and the set was repaired",
 }
 """What each kind of guarantee says, word for word as certificates carry it."""
-
-
-def written(ratio: float | Fraction, digits: int = 2) -> str:
-    """Write a share of a file or a fraction as a percentage, rounded down: .29 is 29.00 %, not 28.99 %."""
-    parts = math.floor(Fraction(str(ratio)) * 100 * 10**digits)
-    return f"{parts // 10**digits}.{parts % 10**digits:0{digits}} %" if digits else f"{parts} %"
 
 
 class Record(BaseModel):

@@ -50,7 +50,7 @@ support pool.jsonl --anchors anchors.jsonl -o out.npz
 support pool.jsonl --anchors anchors.jsonl --cache !vectors.db -o out.npz
 support pool.jsonl --anchors anchors.csv --method ratings --ratings levels.csv -o out.npz
 support pool.jsonl --anchors anchors.jsonl --method ratings --ratings ratings.jsonl --labels labels.jsonl \
- -o out.npz
+ --allow-disagreement -o out.npz
 support pool.jsonl --anchors anchors.jsonl --method ratings --ratings levels.csv --compare support.npz -o \
  out.npz
 support pool.jsonl --anchors anchors.jsonl --method ratings --ratings levels.csv -o >parts +parts
@@ -179,8 +179,8 @@ compare m0 m1 --scores wide.jsonl --only selection.json --clusters clusters.csv
 shrink wide.csv -k 6 --method random --estimator linear -o out.json --write-estimator out2.json +kina.toml
 shrink wide.jsonl --given small.json --families families.csv --strata strata.csv --by stratum
 difficulty wide.csv --strata pool.jsonl -o out.jsonl
-score --task multiple-choice --items pool.jsonl --responses responses.jsonl --estimate estimator.json \
- --allow-partial -o out.jsonl
+score --task multiple-choice --items pool.jsonl --responses bare.jsonl --letters-of pool.jsonl \
+ --allow-partial --estimate estimator.json -o out.jsonl
 init pool.csv anchors.csv responses.jsonl reviews.jsonl reviewers.csv ~kina.toml
 status --config project.toml +pool.csv +anchors.csv
 why q016 --config project.toml +pool.csv +pool.jsonl +anchors.csv
