@@ -26,16 +26,21 @@ SHOWN_IDS = 5
 """Ids named in a message before the rest is only counted."""
 
 
+Opinion = Literal["accept", "revise", "reject", "escalate"]
+
+
 class Decision(BaseModel):
     """One row of decisions.jsonl, as far as export reads it."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     item_id: str
-    decision: Literal["accept", "revise", "reject", "escalate"]
+    decision: Opinion
     """Another word is refused: "Accepted" taken for no acceptance would withhold the item in silence."""
     reason: str = ""
-    opinions: Annotated[dict[str, str], BeforeValidator(lambda v: v if isinstance(v, Mapping) else {})] = {}
+    opinions: Annotated[
+        dict[str, Opinion], BeforeValidator(lambda told: told if isinstance(told, Mapping) else {})
+    ] = {}
     """Reviewer to opinion; only how many hold which is published."""
     corrected_answer: str | None = None
     """The right key, where reviewers accepted the item with another one."""

@@ -7,14 +7,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+
+from pydantic import BaseModel, ConfigDict
 
 from kina_build.config import ScoringRules
 from kina_build.engine import map_in_processes
 from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.progress import NOBODY, Progress, silent
-from kina_build.rows.jsonl import read_json
+from kina_build.rows.jsonl import read_document
 from kina_build.scoring.estimator import estimate_rows, read_estimator
 from kina_build.scoring.extractors import compare_rules
 from kina_build.scoring.lettering import Forms, Lettering, find_forms, refuse_unproven
@@ -113,13 +114,21 @@ def score_files(
     return scores if options.release is None else _stamp(scores, options.release)
 
 
+class _Stamp(BaseModel):
+    """What says which release it is."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    version: str | None = None
+    content_hash: str | None = None
+
+
 def _stamp(scores: Scores, release: Path) -> Scores:
     """Add the version of the release, where it has a manifest."""
     if not (release / "release.json").exists():
         return scores
-    manifest: dict[str, Any] = read_json(release / "release.json")
-    dataset = {key: manifest.get(key) for key in ("version", "content_hash")}
-    return replace(scores, dataset=dataset)
+    stamp = read_document(release / "release.json", _Stamp)
+    return replace(scores, dataset=stamp.model_dump())
 
 
 @dataclass(frozen=True)

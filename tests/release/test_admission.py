@@ -103,3 +103,10 @@ def test_a_decision_in_another_spelling_is_refused_and_not_taken_for_a_rejection
     path.write_text("item_id,decision\nx,accept\ny,Accepted\n")
     with pytest.raises(RowErrors, match=r"decisions\.csv:3: decision: .*'accept'"):
         read_decisions(path)
+
+
+def test_an_opinion_of_another_kind_is_refused_before_a_release_is_begun(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.jsonl"
+    path.write_text('{"item_id": "x", "decision": "accept", "opinions": {"ann": "perhaps"}}\n')
+    with pytest.raises(RowErrors, match=r"decisions\.jsonl:1: opinions\.ann: .*'accept'"):
+        read_decisions(path)

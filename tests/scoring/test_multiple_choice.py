@@ -204,6 +204,18 @@ def test_release_rows_are_checked(release: Path) -> None:
     assert "test.jsonl:2" in str(caught.value)
 
 
+def test_a_record_of_a_release_that_is_none_is_one_line(
+    kina: Callable[..., Result], release: Path, tmp_path: Path
+) -> None:
+    (release / "release.json").write_text("[]")
+    told = [{"item_id": f"q{n}", "model": "m", "response": "A"} for n in range(6)]
+    rows(tmp_path / "r.jsonl", *told)
+    score = ("score", "--task", "multiple-choice", "--release", release, "--letters-of", release)
+    done = kina(*score, "--responses", tmp_path / "r.jsonl", "-o", tmp_path / "scores.jsonl")
+    assert (done.exit_code, (tmp_path / "scores.jsonl").exists()) == (2, False)
+    assert "release.json" in done.stderr
+
+
 def test_run_is_resumed_without_repeating_a_call(
     kina: Callable[..., Result], release: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
