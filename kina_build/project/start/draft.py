@@ -78,6 +78,8 @@ def _source(one: Understood) -> Iterator[str]:
     if one.first:
         told = f"{one.rejects} rows are not read, the first: " if one.rejects else ""
         yield f"# {' '.join((told + one.first).split())}"
+        if one.column:
+            yield f"# map = {_table(one.column)} # most rows can be read by this column alone"
         if one.rejects:
             yield "# keep_going = true       # leave them out; else the build waits until they are mended"
     for key, named, meaning in (
