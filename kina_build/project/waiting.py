@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -184,9 +185,9 @@ def _unreviewed(project: Project, rulings: Rulings) -> list[Case]:
     told = {one.item_id for one in _records(project.root / stages.DECISIONS, Decision)}
     people = project.batch.reviewers if project.batch else None
     left = [one for one in items if one not in told]
-    listed = "\\n".join(("item_id", *left))
+    listed = shlex.join(("item_id", *left))
     how = (
-        f"printf '{listed}\\n' | kina review assign {stages.POOL} --only - --reviewers {people or 'FILE'} "
+        f"printf '%s\\n' {listed} | kina review assign {stages.POOL} --only - --reviewers {people or 'FILE'} "
         "--open-cap 0 -o assignments-2.jsonl; push and pull them into files of their own, and name those "
         "in review.batch.reviews"
     )
