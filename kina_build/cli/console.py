@@ -130,5 +130,5 @@ class Console:
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:.4f}"
+        return f"{value:z.4f}"
     return "" if value is None else on_terminal(str(value))

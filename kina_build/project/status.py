@@ -9,7 +9,7 @@ from kina_build.errors import InputError
 from kina_build.project.folder import Project
 from kina_build.project.funnel import Level, read_funnel
 from kina_build.project.log import Case
-from kina_build.project.waiting import ruling_cases
+from kina_build.project.waiting import REFILL, ruling_cases
 from kina_build.project.walk import StageStatus, Walk
 
 
@@ -46,6 +46,9 @@ class ProjectStatus:
         failed = next((one for one in self.stages if one.failed), None)
         if failed is not None:
             return f"{failed.stage}: {failed.reason}" + _how(failed.cases)
+        refill = next((case for one in self.stages for case in one.cases if case.kind == REFILL), None)
+        if refill is not None:
+            return refill.how
         stopped = next((one for one in self.stages if one.stops and one.state == "waiting"), None)
         if stopped is not None:
             return f"{stopped.stage}: {stopped.reason}" + _how(stopped.cases)

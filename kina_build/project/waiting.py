@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -56,6 +57,9 @@ MANY = {
     "file not understood": "files not understood",
 }
 """Kinds of cases whose plural is no "s" behind them."""
+REFILL = "refill"
+"""Kind of the items that came in for others: what stops behind them waits for their reviews."""
+BRING = "kina review push, then kina review pull; or put the reviews into review.batch.reviews"
 
 
 def tell_cases(cases: Iterable[Case]) -> str:
@@ -65,8 +69,13 @@ def tell_cases(cases: Iterable[Case]) -> str:
 
 
 def setting_cases(stage: Stage) -> list[Case]:
-    """List the lines of kina.toml that a stage waits for."""
-    return [Case(kind="setting", message=one, how="edit kina.toml") for one in stage.lacks]
+    """List the lines of kina.toml that a stage waits for, and reviews of which there is none yet."""
+    return [
+        Case(
+            kind="setting", message=one, how=BRING if one.startswith(stages.NO_REVIEWS) else "edit kina.toml"
+        )
+        for one in stage.lacks
+    ]
 
 
 def ruling_cases(rulings: Rulings) -> list[Case]:
@@ -148,13 +157,12 @@ def _open_reviews(project: Project, rulings: Rulings) -> list[Case]:
         for slot in slots
         if counts[slot.item_id] < REVIEWS_PER_ITEM and (slot.item_id, slot.reviewer_id) not in done
     ]
-    how = "kina review push, then kina review pull; or put the reviews into review.batch.reviews"
     return [
         Case(
             kind="open review",
             subject=(slot.item_id, slot.reviewer_id),
             message=f"{slot.item_id}: the review of {slot.reviewer_id} is not in",
-            how=how,
+            how=BRING,
         )
         for slot in left
     ]
@@ -176,13 +184,15 @@ def _unreviewed(project: Project, rulings: Rulings) -> list[Case]:
     items, _ = read_selected(project.root / stages.TOPPED)
     told = {one.item_id for one in _records(project.root / stages.DECISIONS, Decision)}
     people = project.batch.reviewers if project.batch else None
-    earlier = f" --earlier {stages.ASSIGNMENTS}" if people else ""
+    left = [one for one in items if one not in told]
+    listed = shlex.join(("item_id", *left))
     how = (
-        f"kina review assign {stages.POOL} --only {stages.TOPPED} --reviewers {people or 'FILE'}{earlier}"
-        " -o assignments-2.jsonl, and add their reviews to review.batch.reviews"
+        f"printf '%s\\n' {listed} | kina review assign {stages.POOL} --only - --reviewers {people or 'FILE'} "
+        "--open-cap 0 -o assignments-2.jsonl; push and pull them into files of their own, and name those "
+        "in review.batch.reviews"
     )
     return [
-        Case(kind="refill", subject=(one,), message=f"{one}: came in for another, not reviewed yet", how=how)
+        Case(kind=REFILL, subject=(one,), message=f"{one}: came in for another, not reviewed yet", how=how)
         for one in items
         if one not in told
     ]
@@ -196,7 +206,7 @@ def _open_contests(project: Project, rulings: Rulings) -> list[Case]:
             kind="open contest",
             subject=(item,),
             message=f"{item}: lacks a review or a score",
-            how="hand it in; a deadline in [review.batch] ends the wait",
+            how="hand it in, or name it in review.batch: reviews, scores; its deadline ends the wait",
         )
         for item in left
     ]

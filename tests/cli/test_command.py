@@ -200,3 +200,11 @@ def test_an_ascii_terminal_gets_escapes(tmp_path: Path) -> None:
         assert b"fault" not in done.stderr
         if options == ["--json"]:
             assert "é1" in str(json.loads(done.stdout.decode("ascii")))
+
+
+def test_without_a_package_that_starts_it_kina_is_one_line(tmp_path: Path) -> None:
+    blocked = "import sys; sys.modules['typer'] = None\nfrom kina_build.__main__ import run\nrun()"
+    done = subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0].startswith("error: the package typer cannot be loaded: ")
+    assert done.stderr.splitlines()[1:] == ["hint: pip install typer"]

@@ -443,7 +443,7 @@ def test_how_many_stages_run_side_by_side_changes_no_byte(built: Path, tmp_path:
     ended = [
         line
         for line in lines
-        if re.match(r"  [\w -]+: done(, with findings)?, [\d.]+ s \(never built\)", line)
+        if re.match(r"  [\w -]+: done(, with findings)?, [\d.]+ s \(because: never built\)", line)
     ]
     assert len(begun) == len(ended) == 18, "every line is whole"
     assert len(begun) + len(ended) == len(lines)

@@ -207,3 +207,25 @@ def test_lists_and_triples_are_scored_by_init_and_build_alone(
     done = run_kina(tmp_path, "build", "--json")
     assert done.exit_code == 0, done.output
     assert set(states(done).values()) == {"fresh"}
+
+
+def test_of_two_key_columns_that_one_is_proposed_by_which_most_rows_are_read(tmp_path: Path) -> None:
+    """MMLU-Redux: the index, and a second column that annotators filled in at will."""
+    path = tmp_path / "questions.csv"
+    rows = [
+        {
+            "question": row["question"],
+            "choices": json.dumps(texts(row)),
+            "answer": "ABCD".index(row["answer"]),
+            "correct_answer": "Ok" if n == 0 else "" if n < 4 else "ABCD".index(row["answer"]),
+        }
+        for n, row in enumerate(ROWS)
+    ]
+    write_csv(path, rows)
+    run_kina(tmp_path, "init", "questions.csv")
+    told = (tmp_path / "kina.toml").read_text()
+    line = '# map = { correct_answer = "answer" } # most rows can be read by this column alone'
+    assert line in told
+    (tmp_path / "kina.toml").write_text(told.replace(line, line[2:]))
+    assert run_kina(tmp_path, "build", "import").exit_code == 0
+    assert len((tmp_path / "pool.jsonl").read_text().splitlines()) == len(ROWS)

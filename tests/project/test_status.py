@@ -92,6 +92,15 @@ def test_why_of_an_unknown_item_names_the_nearest(built: Path) -> None:
     )
 
 
+def test_why_before_any_import_says_what_to_run(tmp_path: Path) -> None:
+    done = run_kina(make_project(tmp_path / "fresh"), "why", "q001")
+    assert done.exit_code == 2
+    assert done.stderr.splitlines() == [
+        "error: there is no pool.jsonl yet: the questions have not been imported",
+        "hint: kina build import; what it waits for, kina status says",
+    ]
+
+
 def test_a_life_is_told_from_what_is_kept_until_a_file_changes(
     built: Path, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +187,23 @@ def test_the_doctor_finds_what_is_open_torn_or_left_behind(
     (project / "ledger.db").chmod(0o600)
     found = {one["about"]: one for one in json.loads(run_kina(project, "doctor", "--json").stdout)["checks"]}
     assert found["ledger"]["state"] == "fault"
+
+
+def test_the_doctor_names_a_package_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kina_build.config import Settings
+    from kina_build.project import doctor
+
+    monkeypatch.setattr(
+        doctor, "_encoder", lambda settings: doctor.Check(about="encoder", state="ok", message="-")
+    )
+    monkeypatch.setattr(doctor, "PACKAGES", {"label-studio-sdk": "no_such_module", "numpy": "numpy"})
+    lost, there = list(doctor.examine(None, Settings(), {}))[1:3]
+    assert (lost.state, lost.message, lost.how) == (
+        "fault",
+        "is not installed",
+        "pip install label-studio-sdk",
+    )
+    assert (there.about, there.state) == ("numpy", "ok")
 
 
 def test_the_doctor_tells_an_encoder_that_tells_nothing_apart(monkeypatch: pytest.MonkeyPatch) -> None:

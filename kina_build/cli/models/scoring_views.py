@@ -21,7 +21,7 @@ def show_plan(report: dict[str, Any], console: Console) -> None:
             one["calls"],
             one["prompt_tokens"],
             one["completion_tokens"],
-            one["cost"],
+            one["cost"] or None,
             one["hours"],
         ]
         for one in report["estimates"]

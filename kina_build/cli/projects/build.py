@@ -84,7 +84,9 @@ def _end(console: Console, walk: Walk, bar: Progress) -> Callable[[Entry, Outcom
             for line in outcome.said:
                 console.say(f"  {entry.stage}: {line}")
         stage = walk.graph.nodes[entry.stage]["stage"]
-        console.say(f"  {entry.stage}: {_ended(stage, outcome)}, {entry.seconds:.1f} s ({entry.reason})")
+        console.say(
+            f"  {entry.stage}: {_ended(stage, outcome)}, {entry.seconds:.1f} s (because: {entry.reason})"
+        )
         bar(len(walk.statuses) + 1, len(walk.graph))
 
     return tell

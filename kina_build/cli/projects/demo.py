@@ -148,7 +148,7 @@ def _put(path: Path, data: bytes, *, overwrite: bool) -> None:
 
 def _show(report: dict[str, Any], console: Console) -> None:
     console.table(
-        f"made in {report['folder']}/",
+        f"made in {report['folder'] or '.'}/",
         ["file", "what it holds"],
         [[m["file"], m["holds"]] for m in report["made"]],
     )

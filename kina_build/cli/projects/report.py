@@ -115,6 +115,9 @@ def _totals(ledger: Path) -> Payout:
 def _show(result: dict[str, Any], console: Console) -> None:
     size = f"{result['bytes'] / 1e6:.1f} MB" if result["bytes"] >= 1e5 else f"{result['bytes']:,} bytes"
     console.line(f"{len(result['pages'])} pages, {size}, from {', '.join(result['read'])}")
+    left: dict[str, list[str]] = {}
     for name, why in result["left_out"].items():
-        console.line(f"left out {name}: {why}")
+        left.setdefault(why, []).append(name)
+    for why, names in left.items():
+        console.line(f"left out {', '.join(names)}: {why}")
     console.line("open index.html in a browser; the pages need no network")

@@ -39,9 +39,12 @@ def show_dedup(report: dict[str, Any], console: Console) -> None:
 
 def _show_review(review: dict[str, Any], console: Console) -> None:
     if review["pairs"]:
+        share = (
+            "" if review["recall"] is None else f"; that is {review['recall']:.0%} of what no rule decides"
+        )
         console.line(
-            f"{review['pairs']} pairs to review, about {review['expected_copies']:.0f} of them one question, "
-            f"and {review['recall']:.0%} of what is there (by the evidence of each pair)"
+            f"{review['pairs']} pairs to review: by their evidence about {review['expected_copies']:.0f} of "
+            f"them are one question{share}"
         )
 
 

@@ -66,7 +66,8 @@ def push(run: Run, options: PushOptions) -> None:
 
 
 def _show_written(report: dict[str, Any], console: Console) -> None:
-    console.line(f"{report['assignments']} assignments in {len(report['worksheets'])} worksheets")
+    sheets = "1 worksheet" if len(report["worksheets"]) == 1 else f"{len(report['worksheets'])} worksheets"
+    console.line(f"{report['assignments']} assignments in {sheets}")
 
 
 def _show_pushed(report: dict[str, Any], console: Console) -> None:

@@ -42,7 +42,8 @@ def verify(run: Run, options: VerifyOptions) -> None:
 
 
 def _show_verified(report: dict[str, Any], console: Console) -> None:
-    console.line(f"{report['lines']} lines, chain unbroken, {report['anchors']} earlier heads found in it")
+    heads = "1 earlier head" if report["anchors"] == 1 else f"{report['anchors']} earlier heads"
+    console.line(f"{report['lines']} lines, chain unbroken, {heads} found in it")
     console.line(report["ledger_head"])
     if not report["anchors"]:
         console.warn("without --against a ledger put back together with its mark cannot be noticed")

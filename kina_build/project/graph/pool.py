@@ -17,6 +17,7 @@ from kina_build.project.graph.stages import (
     DUPLICATES,
     FINDINGS,
     LEDGER,
+    NO_REVIEWS,
     OVERRIDES,
     PANEL,
     POOL,
@@ -256,4 +257,4 @@ def _reviewed_only(project: Project) -> tuple[str, ...]:
 
 def _no_reviews(project: Project) -> str:
     names = ", ".join(path.as_posix() for path in project.batch.reviews) if project.batch else ""
-    return f"review.batch.reviews: no review is in yet ({names or 'name the files'})"
+    return f"{NO_REVIEWS} ({names or 'name the files'})"

@@ -32,6 +32,9 @@ SCORES = "scores.jsonl"
 LEADERBOARD = "leaderboard.json"
 REPORT = "report"
 
+NO_REVIEWS = "review.batch.reviews: no review is in yet"
+"""What the stages behind the reviews lack until the first is there."""
+
 
 @dataclass(frozen=True)
 class Stage:

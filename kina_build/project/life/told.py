@@ -50,13 +50,13 @@ def tell_life(project: Project, item_id: str, cache: Path | None = None) -> list
         cache: folder of what is kept; default: the user's.
 
     Raises:
-        UsageError: the pool has no such item.
+        UsageError: there is no pool yet, or it has no such item.
         InputError: an artefact that cannot be read.
     """
     lives = open_lives(project, cache)
     item = lives.item(item_id)
     if item is None:
-        raise _unknown(item_id, lives.item_ids())
+        raise _unknown(project, item_id, lives.item_ids())
     path = " > ".join(item.path)
     told = list(lives.told(item_id))
     told.append(
@@ -141,7 +141,12 @@ def _name(chapter: Chapter) -> str:
     return hashlib.sha256(shaped.encode()).hexdigest()[:32]
 
 
-def _unknown(item_id: str, known: Sequence[str]) -> UsageError:
+def _unknown(project: Project, item_id: str, known: Sequence[str]) -> UsageError:
+    if not (project.root / stages.POOL).exists():
+        return UsageError(
+            f"there is no {stages.POOL} yet: the questions have not been imported",
+            hint="kina build import; what it waits for, kina status says",
+        )
     near = difflib.get_close_matches(item_id, known, n=1)
     hint = f"did you mean {near[0]}?" if near else "kina status --items imported lists them"
     return UsageError(f"{stages.POOL} has no item {item_id!r}", hint=hint)

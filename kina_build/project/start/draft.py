@@ -78,6 +78,8 @@ def _source(one: Understood) -> Iterator[str]:
     if one.first:
         told = f"{one.rejects} rows are not read, the first: " if one.rejects else ""
         yield f"# {' '.join((told + one.first).split())}"
+        if one.column:
+            yield f"# map = {_table(one.column)} # most rows can be read by this column alone"
         if one.rejects:
             yield "# keep_going = true       # leave them out; else the build waits until they are mended"
     for key, named, meaning in (
@@ -119,6 +121,7 @@ def _review(proposal: Proposal) -> Iterator[str]:
         yield "# [review.batch]"
         yield '# reviewers = "reviewers.csv"'
         yield '# reviews = ["reviews/*.jsonl"]'
+        yield '# scores = ["grades.jsonl"] # blind scores of the reviews, where the reviews hold none'
         yield '# base = "2.00"'
         yield '# bonus = "5.00"'
         return
@@ -126,6 +129,7 @@ def _review(proposal: Proposal) -> Iterator[str]:
     if proposal.reviewers:
         yield f"reviewers = {_text(proposal.reviewers[0])}"
     yield f"reviews = {_list(proposal.reviews or ('reviews/*.jsonl',))}"
+    yield '# scores = ["grades.jsonl"] # blind scores of the reviews, where the reviews hold none'
     yield _line('base = ""', "fill in: pay for a complete review, such as 2.00")
     yield _line('bonus = ""', "fill in: pay for the better of two, such as 5.00")
 

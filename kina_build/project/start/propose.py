@@ -34,6 +34,8 @@ class Understood:
     """The first reject, or the fault that the file as a whole has."""
     proposed: dict[str, str] = field(default_factory=dict)
     """Item field to column, where the file names none that are known."""
+    column: dict[str, str] = field(default_factory=dict)
+    """Item field to the one column of several by which most rows can be read; nobody has chosen it."""
 
 
 @dataclass(frozen=True)
@@ -130,9 +132,9 @@ def _understand(path: Path) -> Understood:
     except (InputError, UsageError) as error:
         proposed = _map_of(error.hint)
         return _mapped(path, proposed) or Understood(name, first=error.lines[0], proposed=proposed)
-    if result.items or not result.rejects:
-        return _told(name, result, {})
     told = _map_of(str(result.detected["files"][0].get("proposed") or ""))
+    if result.items or not result.rejects:
+        return replace(_told(name, result, {}), column=told)
     return _mapped(path, told) or _told(name, result, {})
 
 
