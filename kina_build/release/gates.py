@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from kina_build.config import ItemRules
+from kina_build.items.batches import BATCH, map_batches
 from kina_build.items.checking.lint import check_repeats
 from kina_build.items.checking.rule import POOL, Fault, Finding
 from kina_build.items.checking.rulebook import RULES
@@ -20,7 +21,6 @@ from kina_build.items.checking.structure import check_structure
 from kina_build.items.cues import Balance, Tally, add_tallies, check_cues, measure_cues, tally
 from kina_build.items.findings import ROW, Findings, place
 from kina_build.items.model import Item
-from kina_build.items.pool import BATCH, map_batches
 from kina_build.items.text import fold_stem
 from kina_build.progress import Progress, silent
 from kina_build.release.lettering.balance import Located, position_faults

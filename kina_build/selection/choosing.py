@@ -12,8 +12,8 @@ from kina_build.config import EngineRules, SelectionRules
 from kina_build.engine import open_engine
 from kina_build.progress import NOBODY, Teller
 from kina_build.rows.jsonl import write_document
-from kina_build.selection.beside import draw_beside, survey
-from kina_build.selection.compare import draw_random, find_gaps, sets_by_domain
+from kina_build.selection.beside.draws import draw_random, find_gaps, sets_by_domain
+from kina_build.selection.beside.saturation import draw_beside, survey
 from kina_build.selection.domains import Settled, find_optimum, settle
 from kina_build.selection.figures import share
 from kina_build.selection.files import PROPORTIONAL, Files, describe_files

@@ -10,6 +10,7 @@ from typing import Any
 
 from kina_build.config import ItemRules
 from kina_build.errors import ConfigError
+from kina_build.items.batches import BATCH, map_batches
 from kina_build.items.checking.asking import check_asking
 from kina_build.items.checking.explaining import check_completeness, check_explaining
 from kina_build.items.checking.leftovers import check_leftovers
@@ -31,7 +32,7 @@ from kina_build.items.findings import Findings, check_rejects, place
 from kina_build.items.languages import check_parallel
 from kina_build.items.model import Item
 from kina_build.items.options import Profile
-from kina_build.items.pool import BATCH, Pool, map_batches
+from kina_build.items.pool import Pool
 from kina_build.items.text import fold_option, fold_stem
 from kina_build.progress import Progress, collector_paused, silent
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from kina_build.config import ItemRules
 from kina_build.errors import InputError
+from kina_build.items.batches import count_processes
 from kina_build.items.model import Item
-from kina_build.items.pool import count_processes
 from kina_build.manifest import digest
 from kina_build.release.files.croissant import distribution_faults
 from kina_build.release.files.write import data_files, derive_figures, derived_files, digest_texts

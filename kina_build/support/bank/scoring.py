@@ -34,8 +34,8 @@ from kina_build.support.bank.signatures import (
     reread_alignment,
 )
 from kina_build.support.embedding import item_text
+from kina_build.support.judge.calls import asking
 from kina_build.support.judge.pairs import split_judge
-from kina_build.support.judging import asking
 from kina_build.support.options import SupportOptions
 from kina_build.support.setup import Outcome, Setup, load_embedder
 
