@@ -18,18 +18,18 @@ from kina_build.release.gates import GATES, REDUCED, Draft, exempt, find_faults,
 from kina_build.release.lettering.order import Lettering, keep_letters, letter_items, make_secret
 from kina_build.release.lettering.references import find_last_texts
 from kina_build.release.options import ExportOptions, parse_date, parse_pairs
-from kina_build.release.record import (
-    TAKEN,
-    Exemption,
-    GateFault,
-    Letters,
-    Provenance,
-    ReleaseRecord,
-    Withheld,
-)
+from kina_build.release.record import Exemption, GateFault, Letters, Provenance, ReleaseRecord, Withheld
 from kina_build.release.rows import Row
 from kina_build.release.splits import SPLITS, assign_splits, natural
 from kina_build.release.versions import Version, parse_version
+
+TAKEN = frozenset(
+    {
+        *("Path", "Task", "Sample", "task", "choice", "multiple_choice", "json_dataset", "to_sample"),
+        *("RELEASE", "TEMPLATE", "KEPT", "list", "str"),
+    }
+)
+"""Names that the function of an inspect-ai task must not take: its file means something else by them."""
 
 
 @dataclass(frozen=True)

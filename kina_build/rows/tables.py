@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.rows.jsonl import decode, describe, parse_objects, writing
+from kina_build.rows.jsonl import decode, describe, writing
 from kina_build.rows.kinds import check_rows, name_form, reading_columns
+from kina_build.rows.objects import parse_objects
 from kina_build.rows.source import Source, each, limits, open_source
 
 if TYPE_CHECKING:

@@ -16,11 +16,12 @@ from kina_build.selection.beside.draws import draw_random, find_gaps, sets_by_do
 from kina_build.selection.beside.saturation import draw_beside, survey
 from kina_build.selection.domains import Settled, find_optimum, settle
 from kina_build.selection.figures import share
-from kina_build.selection.files import PROPORTIONAL, Files, describe_files
+from kina_build.selection.files import PROPORTIONAL, Files
 from kina_build.selection.inputs import Inputs, read_decisions, unmet_strata, unscored
 from kina_build.selection.options import CertifyOptions, SearchOptions
 from kina_build.selection.posing import largest_domain
 from kina_build.selection.reading import restate
+from kina_build.selection.recorded import describe_files
 from kina_build.selection.records import Selection, maximised
 from kina_build.selection.refill import check_again, folds_again
 from kina_build.selection.verifier.verify import Expected, Verification, verify

@@ -133,7 +133,7 @@ def _rated(reading: Reading) -> Extraction | None:
     """Read a block that rates every option, unless something is declared behind it."""
     rated = read_ratings(reading.text, reading.index)
     if rated is None:
-        return _ticked(reading)
+        return ticked(reading)
     claim, (_, end) = rated
     declared = _declared(reading, find_declarations(reading.text)) or _in_prose(reading, end)
     if declared is not None and declared.rule != "refusal":
@@ -143,7 +143,7 @@ def _rated(reading: Reading) -> Extraction | None:
     return settle(reading, claim.labels, "ratings", claim.span)
 
 
-def _ticked(reading: Reading) -> Extraction | None:
+def ticked(reading: Reading) -> Extraction | None:
     """Read the option whose text stands behind the one ticked box."""
     places = (
         [name_option(text, reading.options, whole=True) for text in ticked_texts(reading.text)]

@@ -31,8 +31,8 @@ from kina_review.pay.payees import (
     read_book,
     write_book,
 )
-from kina_review.pay.payments import UNDER_WAY, read_payments, sum_states
-from kina_review.pay.plans import Limits, Plan, held_payees, next_plan, plan_into
+from kina_review.pay.payments import UNDER_WAY, held_payees, read_payments, sum_states
+from kina_review.pay.plans import Limits, Plan, next_plan, plan_into
 from kina_review.pay.providers.files import Transfer, token_of, write_files
 from kina_review.payrecords import Step
 from kina_review.spelling import check_spelling
