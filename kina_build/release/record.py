@@ -5,12 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-)
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from kina_build.release.splits import Name, Split
 from kina_build.rows.jsonl import canonical
@@ -248,3 +243,8 @@ class ReleaseRecord(Frozen):
         """Return the sha256 of this document without its seal."""
         body = self.model_dump(mode="json", exclude={"seal"})
         return hashlib.sha256(canonical(body).encode()).hexdigest()
+
+
+def license_id(name: str) -> str:
+    """Write a licence the way the hub does: "CC BY 4.0" -> "cc-by-4.0"."""
+    return "-".join(name.casefold().replace("_", " ").replace("-", " ").split())

@@ -171,3 +171,12 @@ Split = Annotated[str, AfterValidator(_check_split)]
 
 Name = Annotated[str, AfterValidator(_check_name)]
 """Also part of file names."""
+
+
+TAKEN = frozenset(
+    {
+        *("Path", "Task", "Sample", "task", "choice", "multiple_choice", "json_dataset", "to_sample"),
+        *("RELEASE", "TEMPLATE", "KEPT", "list", "str"),
+    }
+)
+"""Names that the function of an inspect-ai task must not take: its file means something else by them."""

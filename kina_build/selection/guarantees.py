@@ -6,10 +6,7 @@ import math
 from fractions import Fraction
 from typing import Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-)
+from pydantic import BaseModel, ConfigDict
 
 EXACT_NEIGHBOURS = 24
 """Conflicts of one item up to which the k of a k-extendible system is exact; above, the number of

@@ -12,12 +12,7 @@ from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
 from kina_build.dedup.compare.lexical import Reading
-from kina_build.dedup.contamination.letters import (
-    WIDTH,
-    Hashes,
-    letters,
-    windows_of,
-)
+from kina_build.dedup.contamination.letters import WIDTH, Hashes, letters, windows_of
 
 SLOTS = (1 << 18, 1 << 26)
 """Least and most places of the table that says which windows are in no index: one byte each."""

@@ -17,13 +17,7 @@ from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
 from kina_build.dedup.contamination.index import Index, Places, Unit, slot_of
-from kina_build.dedup.contamination.letters import (
-    STEP,
-    WIDTH,
-    letter_places,
-    letters,
-    window_hashes,
-)
+from kina_build.dedup.contamination.letters import STEP, WIDTH, letter_places, letters, window_hashes
 from kina_build.dedup.contamination.running import Text
 
 BATCH_LETTERS = 1 << 20

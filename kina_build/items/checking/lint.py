@@ -20,14 +20,7 @@ from kina_build.items.checking.rulebook import RULES, need_rules
 from kina_build.items.checking.statements import check_statements
 from kina_build.items.checking.stems import check_stem
 from kina_build.items.checking.structure import check_scripts, check_structure
-from kina_build.items.cues import (
-    Tally,
-    add_tallies,
-    check_cues,
-    measure_balance,
-    measure_cues,
-    tally,
-)
+from kina_build.items.cues import Tally, add_tallies, check_cues, measure_balance, measure_cues, tally
 from kina_build.items.findings import Findings, check_rejects, place
 from kina_build.items.languages import check_parallel
 from kina_build.items.model import Item

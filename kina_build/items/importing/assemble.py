@@ -46,7 +46,6 @@ PATH_SEPARATOR = re.compile(r"\s+[/>›]\s+")
 PAIRED = (("names", "ids"), ("ObjectEntities", "ObjectEntitiesID"))
 """List columns that name the same things twice and must be equally long."""
 
-
 PROGRESS_STEP = 500
 """Rows between two reports of progress."""
 

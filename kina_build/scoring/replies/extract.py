@@ -27,7 +27,7 @@ from kina_build.scoring.replies.optiontext import (
 from kina_build.scoring.replies.outcome import Extraction, Reading, settle, tell_unread
 from kina_build.scoring.replies.patterns import OPENERS, any_of
 from kina_build.scoring.replies.several import read_several
-from kina_build.scoring.replies.structured import read_ratings, ticked_texts
+from kina_build.scoring.replies.structured import read_ratings, ticked
 
 TAIL = 300
 """Characters at the end that are read first; what is declared there need not be looked for before."""
@@ -141,20 +141,6 @@ def _rated(reading: Reading) -> Extraction | None:
     if not claim.labels:
         return Extraction(None, "unreadable", "ratings")
     return settle(reading, claim.labels, "ratings", claim.span)
-
-
-def ticked(reading: Reading) -> Extraction | None:
-    """Read the option whose text stands behind the one ticked box."""
-    places = (
-        [name_option(text, reading.options, whole=True) for text in ticked_texts(reading.text)]
-        if reading.options
-        else []
-    )
-    if not places or None in places:
-        return None
-    if len(places) > 1:
-        return Extraction(None, "multiple", "ratings")
-    return Extraction(labels(len(reading.index))[places[0] or 0], "ok", "ratings", (0, len(reading.text)))
 
 
 def _declared(reading: Reading, declarations: Sequence[Declaration]) -> Extraction | None:
