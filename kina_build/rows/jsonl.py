@@ -45,7 +45,7 @@ def decode(source: Source) -> str:
     """Decode a source as UTF-8, without its byte order mark.
 
     Raises:
-        InputError: as read_text.
+        InputError: an empty file, a file of another kind, or a byte that is not UTF-8.
     """
     raw = source.data
     if (kind := name_kind(raw)) is not None:
@@ -105,7 +105,7 @@ def read_any_records(path: Path | str, model: type[Record]) -> list[Record]:
 
     Raises:
         InputError: a missing file.
-        RowErrors: as read_records.
+        RowErrors: malformed or invalid rows.
     """
     return read_records(path, model) if read_bytes(path).strip() else []
 
@@ -114,7 +114,7 @@ def read_own_records(path: Path, model: type[Record]) -> list[Record]:
     """Read rows that kina wrote, hundreds of thousands of them in seconds; there may be none.
 
     Raises:
-        InputError: as read_records, which reads again what is not sound, to name it.
+        InputError: a missing file, or rows that are not sound: they are read again, to name them.
     """
     try:
         with path.open("rb") as file:

@@ -90,7 +90,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         "review/kina_review/tournament/settlement.py",
         "review/test_contest.py",
-        ("min(penalty_minor, rule.base_minor + bonus)", "min(penalty_minor, rule.base_minor)"),
+        ("rule.currency), rule.base_minor + bonus)", "rule.currency), rule.base_minor)"),
         ("if finding is None or not finding.flawed:", "if finding is None:"),
     ),
     *_of(
@@ -174,10 +174,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ("opened = start > 0 and", "opened = start < 0 and"),
     ),
     *_of(
-        "kina_build/scoring/replies/extract.py",
+        "kina_build/scoring/replies/outcome.py",
         "scoring/test_letters.py",
         ("return named is not None and named != letter", "return named is not None and named == letter"),
         ("if len(found) > 1:", "if len(found) > 2:"),
+    ),
+    *_of(
+        "kina_build/scoring/replies/extract.py",
+        "scoring/test_letters.py",
         ("claim.span[0] > len(reading.text) // 2", "claim.span[0] < len(reading.text) // 2"),
     ),
     *_of(
