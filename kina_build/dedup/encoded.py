@@ -11,7 +11,8 @@ from pathlib import Path
 
 from kina_build.config import DedupRules
 from kina_build.dedup.clusters import rank_item
-from kina_build.dedup.compare.lexical import Common, Reading, count_common, drop_boilerplate, read_item
+from kina_build.dedup.compare.boilerplate import Common, count_common, drop_boilerplate
+from kina_build.dedup.compare.lexical import Reading, read_item
 from kina_build.dedup.overrides import Decided, Override, resolve_overrides
 from kina_build.dedup.records import Approximation
 from kina_build.dedup.search.blocks import bytes_a_row

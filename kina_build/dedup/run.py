@@ -125,8 +125,8 @@ def run_explain(
     """Explain what is decided about one item; writes nothing.
 
     Raises:
-        InputError: as run_dedup, or there is no such item.
-        Refusal: as run_dedup.
+        InputError: an unreadable file, or there is no such item.
+        Refusal: the encoder does not know the items' script, or too many pairs are close.
     """
     done = _compare(options, rules, place, engine=engine, tell=tell)
     told = explain_item(options.explain or "", done.corpus, done.result, done.result.rules)

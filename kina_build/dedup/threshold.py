@@ -52,7 +52,7 @@ def choose_for_corpus(
     Raises:
         UsageError: the corpus was not encoded.
         InputError: a label names an item that is not there.
-        Refusal: as choose_threshold.
+        Refusal: no pair is labelled a duplicate, or none of them has a positive cosine.
     """
     if corpus.vectors is None:
         raise UsageError("a threshold is a cosine: --labels needs an encoder")

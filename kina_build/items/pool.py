@@ -1,17 +1,13 @@
-"""The pool: its file, items as JSON Lines with unique ids, and work on a large one in several processes."""
+"""The pool: its file, items as JSON Lines with unique ids."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, overload
 
-from kina_build.config import ItemRules
-from kina_build.engine import map_in_processes
 from kina_build.errors import InputError
 from kina_build.items.importing.rawfile import Reject
 from kina_build.items.model import Item
@@ -97,50 +93,3 @@ def write_pool(path: Path | str, items: Iterable[Item]) -> int:
     """Write items as pool.jsonl, sorted by id so that row order never matters; return how many."""
     ordered: list[Item] = sorted(items, key=lambda item: item.item_id)
     return write_records(path, ordered)
-
-
-BATCH = 500
-"""Items a batch: some .1 s of work, and the step between two reports of progress."""
-
-
-Result = TypeVar("Result")
-
-
-Work = Callable[[Sequence[Item]], Result]
-
-
-def count_processes(items: int, rules: ItemRules = ItemRules()) -> int:
-    """Return how many processes are worth their start for so many items; 1: none but this one."""
-    return max(1, min(rules.processes or os.cpu_count() or 1, items // rules.process_items))
-
-
-def map_batches(work: Work[Result], items: Sequence[Item], processes: int = 1) -> Iterator[Result]:
-    """Apply a function to batches of items and yield the results in the items' order.
-
-    Args:
-        work: a pure function of items, in a module; it may look at anything but their metadata.
-        items: in any number.
-        processes: as `map_in_processes` has it.
-
-    Raises:
-        KinaError: a process was killed.
-    """
-    batches = (items[start : start + BATCH] for start in range(0, len(items), BATCH))
-    if processes < 2:
-        yield from map(work, batches)
-        return
-    yield from map_in_processes(
-        partial(_work, work),
-        map(_pack, batches),
-        processes,
-        hint="set processes = 1 under [items] in kina.toml",
-    )
-
-
-def _pack(items: Sequence[Item]) -> list[str]:
-    """Write items as JSON, which is read several times as fast as pickled models."""
-    return [item.model_dump_json(exclude={"metadata"}) for item in items]
-
-
-def _work(work: Work[Result], packed: Sequence[str]) -> Result:
-    return work([Item.model_validate_json(line) for line in packed])

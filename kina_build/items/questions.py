@@ -9,6 +9,7 @@ from typing import Any
 
 from kina_build.config import ItemRules
 from kina_build.errors import UsageError
+from kina_build.items.batches import count_processes
 from kina_build.items.checking.lint import check
 from kina_build.items.findings import Findings, select_rules
 from kina_build.items.importing.assemble import draft_items
@@ -19,7 +20,7 @@ from kina_build.items.importing.rawfile import RawFile, RawRow, Reject
 from kina_build.items.mending.patch import apply_patches, read_patches
 from kina_build.items.model import Item
 from kina_build.items.options import CheckOptions, ImportOptions
-from kina_build.items.pool import Pool, count_processes, read_pool
+from kina_build.items.pool import Pool, read_pool
 from kina_build.progress import Progress, collector_paused, silent
 from kina_build.rows import strict
 from kina_build.rows.jsonl import read_text

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kina_build.config import EngineRules, ItemRules, ReleaseRules
+from kina_build.items.batches import count_processes
 from kina_build.items.model import Item
-from kina_build.items.pool import count_processes, read_pool
+from kina_build.items.pool import read_pool
 from kina_build.progress import Progress, silent
 from kina_build.release import sources
 from kina_build.release.admission import Decision, admit

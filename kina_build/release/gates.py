@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from kina_build.config import ItemRules
+from kina_build.items.batches import BATCH, map_batches
 from kina_build.items.checking.lint import check_repeats
 from kina_build.items.checking.rule import POOL, Fault, Finding
 from kina_build.items.checking.rulebook import RULES
@@ -20,11 +21,10 @@ from kina_build.items.checking.structure import check_structure
 from kina_build.items.cues import Balance, Tally, add_tallies, check_cues, measure_cues, tally
 from kina_build.items.findings import ROW, Findings, place
 from kina_build.items.model import Item
-from kina_build.items.pool import BATCH, map_batches
 from kina_build.items.text import fold_stem
 from kina_build.progress import Progress, silent
 from kina_build.release.lettering.balance import Located, position_faults
-from kina_build.release.record import Exemption, GateFault
+from kina_build.release.record import Exemption, GateFault, license_id
 from kina_build.release.splits import group, natural
 
 FROM_CHECK = (
@@ -134,18 +134,6 @@ def exempt(
         if fault not in stopping
     )
     return stopping, passed
-
-
-def tell_less(exemptions: Sequence[Exemption]) -> tuple[Exemption, ...]:
-    """Take the figures out of what is said of a release as a whole: they count private keys, too."""
-    return tuple(
-        one if one.item_ids else one.model_copy(update={"message": GATES[one.rule]}) for one in exemptions
-    )
-
-
-def license_id(name: str) -> str:
-    """Write a licence the way the hub does: "CC BY 4.0" -> "cc-by-4.0"."""
-    return "-".join(name.casefold().replace("_", " ").replace("-", " ").split())
 
 
 def check_questions(items: Sequence[Item], rules: ItemRules) -> Questions:

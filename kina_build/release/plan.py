@@ -14,12 +14,11 @@ from kina_build.errors import UsageError
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent
 from kina_build.release.admission import Admission, count_reasons
-from kina_build.release.gates import GATES, REDUCED, Draft, exempt, find_faults, tell_less
+from kina_build.release.gates import GATES, REDUCED, Draft, exempt, find_faults
 from kina_build.release.lettering.order import Lettering, keep_letters, letter_items, make_secret
 from kina_build.release.lettering.references import find_last_texts
 from kina_build.release.options import ExportOptions, parse_date, parse_pairs
 from kina_build.release.record import (
-    TAKEN,
     Exemption,
     GateFault,
     Letters,
@@ -28,7 +27,7 @@ from kina_build.release.record import (
     Withheld,
 )
 from kina_build.release.rows import Row
-from kina_build.release.splits import SPLITS, assign_splits, natural
+from kina_build.release.splits import SPLITS, TAKEN, assign_splits, natural
 from kina_build.release.versions import Version, parse_version
 
 
@@ -246,3 +245,10 @@ def _check_named(option: str, names: Iterable[str], known: Iterable[str]) -> Non
             near = difflib.get_close_matches(name, choices, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(choices)}"
             raise UsageError(f"{option} {name}: no such name", hint=hint)
+
+
+def tell_less(exemptions: Sequence[Exemption]) -> tuple[Exemption, ...]:
+    """Take the figures out of what is said of a release as a whole: they count private keys, too."""
+    return tuple(
+        one if one.item_ids else one.model_copy(update={"message": GATES[one.rule]}) for one in exemptions
+    )

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-)
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
-from kina_build.release.standalone import SPLITS
+from kina_build.release.splits import Name, Split
 from kina_build.rows.jsonl import canonical
 
 FORMAT = 4
@@ -23,33 +17,6 @@ SEALED = (3, FORMAT)
 """Versions whose every file is named by digest, and whose card is still worded as then."""
 PROVEN = (2, *SEALED)
 """Versions that prove themselves."""
-
-
-TAKEN = frozenset(
-    {
-        *("Path", "Task", "Sample", "task", "choice", "multiple_choice", "json_dataset", "to_sample"),
-        *("RELEASE", "TEMPLATE", "KEPT", "list", "str"),
-    }
-)
-"""Names that the function of an inspect-ai task must not take: its file means something else by them."""
-
-
-def _check_name(name: str) -> str:
-    if not (name.isascii() and name.isidentifier()):
-        raise ValueError("use letters, digits and underscores")
-    return name
-
-
-def _check_split(name: str) -> str:
-    if name not in SPLITS:
-        raise ValueError(f"splits are {' and '.join(SPLITS)}")
-    return name
-
-
-Split = Annotated[str, AfterValidator(_check_split)]
-"""Also the name of files."""
-Name = Annotated[str, AfterValidator(_check_name)]
-"""Also part of file names."""
 
 
 class Frozen(BaseModel):
@@ -276,3 +243,8 @@ class ReleaseRecord(Frozen):
         """Return the sha256 of this document without its seal."""
         body = self.model_dump(mode="json", exclude={"seal"})
         return hashlib.sha256(canonical(body).encode()).hexdigest()
+
+
+def license_id(name: str) -> str:
+    """Write a licence the way the hub does: "CC BY 4.0" -> "cc-by-4.0"."""
+    return "-".join(name.casefold().replace("_", " ").replace("-", " ").split())

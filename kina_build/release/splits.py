@@ -11,6 +11,9 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from kina_build.config import ReleaseRules
 from kina_build.items.model import Item
@@ -148,3 +151,32 @@ def parquet_file(split: str) -> str:
 def kina_file(split: str) -> str:
     """Return the name of a split in KINA's own form."""
     return "KINA.json" if split == TEST else f"KINA.{split}.json"
+
+
+def _check_name(name: str) -> str:
+    if not (name.isascii() and name.isidentifier()):
+        raise ValueError("use letters, digits and underscores")
+    return name
+
+
+def _check_split(name: str) -> str:
+    if name not in SPLITS:
+        raise ValueError(f"splits are {' and '.join(SPLITS)}")
+    return name
+
+
+Split = Annotated[str, AfterValidator(_check_split)]
+"""Also the name of files."""
+
+
+Name = Annotated[str, AfterValidator(_check_name)]
+"""Also part of file names."""
+
+
+TAKEN = frozenset(
+    {
+        *("Path", "Task", "Sample", "task", "choice", "multiple_choice", "json_dataset", "to_sample"),
+        *("RELEASE", "TEMPLATE", "KEPT", "list", "str"),
+    }
+)
+"""Names that the function of an inspect-ai task must not take: its file means something else by them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -14,9 +14,10 @@ from pydantic import BaseModel, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.rows.kinds import name_kind
+from kina_build.rows.objects import parse_objects
 from kina_build.rows.outputs import claim_file, open_part
 from kina_build.rows.source import STREAM, Source, forget, limits, open_source
-from kina_build.rows.strict import JsonFault, lines_of, parse_json
+from kina_build.rows.strict import JsonFault, parse_json
 
 Record = TypeVar("Record", bound=BaseModel)
 
@@ -44,7 +45,7 @@ def decode(source: Source) -> str:
     """Decode a source as UTF-8, without its byte order mark.
 
     Raises:
-        InputError: as read_text.
+        InputError: an empty file, a file of another kind, or a byte that is not UTF-8.
     """
     raw = source.data
     if (kind := name_kind(raw)) is not None:
@@ -72,69 +73,6 @@ def iter_rows(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
     yield from parse_objects(read_text(path), str(path), faults)
     if faults:
         raise RowErrors(faults, hint="each line must be one JSON object")
-
-
-def parse_objects(text: str, name: str, faults: list[RowFault]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) of JSON Lines, of an array, or of one object; the text tells which."""
-    start = text.lstrip()[:1]
-    if start == "[":
-        return _parse_array(text, name, faults)
-    # only "\n" ends a JSON line: splitlines() would also cut at U+0085 and U+2028 inside strings
-    lines = text.split("\n")
-    if start == "{" and (one := _parse_lone(text, lines)) is not None:
-        return iter([one])
-    return parse_lines(lines, name, faults)
-
-
-def parse_lines(
-    lines: Iterable[str], name: str, faults: list[RowFault]
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) for each non-blank line; lines that hold no object go to `faults`."""
-    for line, text in enumerate(lines, start=1):
-        if not text.strip():
-            continue
-        try:
-            row = parse_json(text, limits())
-        except JsonFault as error:
-            faults.append(RowFault(name, line, error.message))
-            continue
-        if isinstance(row, dict):
-            yield line, row
-        else:
-            faults.append(RowFault(name, line, "not a JSON object"))
-
-
-def _parse_array(text: str, name: str, faults: list[RowFault]) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        elements = parse_json(text, limits())
-    except JsonFault as error:
-        faults.append(RowFault(name, error.line, error.message))
-        return
-    for line, row in zip(lines_of(text, text.index("["), len(elements)), elements, strict=True):
-        if isinstance(row, dict):
-            yield line, row
-        else:
-            faults.append(RowFault(name, line, "not a JSON object"))
-
-
-def _parse_lone(text: str, lines: Sequence[str]) -> tuple[int, dict[str, Any]] | None:
-    """Return the one object of a text that spreads over several lines; None where its lines are objects."""
-    first = next(at for at, line in enumerate(lines) if line.strip())
-    try:
-        parse_json(lines[first], limits())
-    except JsonFault as torn:
-        if torn.reason in WHOLE_FAULTS:
-            return None
-    else:
-        return None
-    try:
-        return first + 1, parse_json(text, limits())
-    except JsonFault:
-        return None
-
-
-WHOLE_FAULTS = frozenset({"json_too_deep", "json_repeated_key", "json_not_finite", "json_large_number"})
-"""Faults of a line that is a value, so that the text is lines."""
 
 
 def read_records(path: Path | str, model: type[Record]) -> list[Record]:
@@ -167,7 +105,7 @@ def read_any_records(path: Path | str, model: type[Record]) -> list[Record]:
 
     Raises:
         InputError: a missing file.
-        RowErrors: as read_records.
+        RowErrors: malformed or invalid rows.
     """
     return read_records(path, model) if read_bytes(path).strip() else []
 
@@ -176,7 +114,7 @@ def read_own_records(path: Path, model: type[Record]) -> list[Record]:
     """Read rows that kina wrote, hundreds of thousands of them in seconds; there may be none.
 
     Raises:
-        InputError: as read_records, which reads again what is not sound, to name it.
+        InputError: a missing file, or rows that are not sound: they are read again, to name them.
     """
     try:
         with path.open("rb") as file:

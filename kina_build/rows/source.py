@@ -160,7 +160,7 @@ def head_of(path: Path) -> bytes:
     """Return the first bytes of a file or stream, by which its kind is told; none of a folder.
 
     Raises:
-        InputError: as open_source.
+        InputError: the file is missing or unreadable, or changed since it was read.
     """
     if is_stream(path):
         return open_source(path).data[:HEAD_BYTES]
@@ -174,7 +174,7 @@ def digest_of(path: Path) -> Digest:
     """Return the digest of what was read of a file or stream; of what lies there, if it was not read yet.
 
     Raises:
-        InputError: as open_source.
+        InputError: the file is missing or unreadable, or changed since it was read.
     """
     if is_stream(path):
         return open_source(path).digest

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.rows.jsonl import decode, describe, parse_objects, writing
+from kina_build.rows.jsonl import decode, describe, writing
 from kina_build.rows.kinds import check_rows, name_form, reading_columns
+from kina_build.rows.objects import parse_objects
 from kina_build.rows.source import Source, each, limits, open_source
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ def parse_table(text: str, source: Source, delimiter: str = "") -> list[Row]:
         delimiter: of CSV; empty: the one that cuts the header into most columns.
 
     Raises:
-        InputError: as read_table.
-        RowErrors: as read_table.
+        InputError: missing or empty file, a file of another kind, no header, a repeated column.
+        RowErrors: rows with more cells than columns, or lines that are not JSON objects.
     """
     if _is_json(text, source.suffix):
         return _json_rows(text, source)
@@ -179,7 +180,7 @@ def read_typed(paths: Path | str | Sequence[Path], model: type[Record]) -> list[
     """Read rows of a table, or of several, into records of one model.
 
     Raises:
-        InputError: as read_table, or a file with a header but no rows.
+        InputError: an unreadable file, or one with a header but no rows.
         RowErrors: rows that do not fit the model, each with file:line and the field's name.
     """
     rows = need_rows(paths)
@@ -200,8 +201,8 @@ def need_rows(paths: Path | str | Sequence[Path]) -> list[Row]:
     """Read rows as read_table does, from files of which each must have some.
 
     Raises:
-        InputError: as read_table, or a file with a header but no rows.
-        RowErrors: as read_table.
+        InputError: an unreadable file, or one with a header but no rows.
+        RowErrors: rows with more cells than columns, or lines that are not JSON objects.
     """
     parts = [(path, read_table(path)) for path in each(paths)]
     for path, rows in parts:

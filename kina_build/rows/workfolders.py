@@ -35,7 +35,7 @@ def make_work(folder: Path) -> None:
     """Make a work folder and mark it, or go on in one that is marked.
 
     Raises:
-        UsageError: as check_work.
+        UsageError: a file, a link, or a folder that holds something and has no mark.
         InputError: it cannot be made.
     """
     check_work(folder)

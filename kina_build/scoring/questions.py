@@ -154,7 +154,7 @@ def read_items(path: Path) -> list[Question]:
     """Read the questions of a pool.jsonl, sorted by id.
 
     Raises:
-        InputError: as read_pool, or a key that names no option.
+        InputError: an unreadable pool, an id used twice, or a key that names no option.
     """
     return _by_id(from_item(item) for item in read_pool(path))
 

@@ -11,7 +11,8 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kina_build.errors import RowErrors, RowFault
-from kina_build.rows.jsonl import WHOLE_FAULTS, describe, read_text
+from kina_build.rows.jsonl import describe, read_text
+from kina_build.rows.objects import WHOLE_FAULTS
 from kina_build.rows.source import limits
 from kina_build.rows.strict import JsonFault, parse_json
 from kina_build.scoring.questions import Question, from_kina_metadata, hash_option

@@ -12,15 +12,16 @@ from kina_build.config import EngineRules, SelectionRules
 from kina_build.engine import open_engine
 from kina_build.progress import NOBODY, Teller
 from kina_build.rows.jsonl import write_document
-from kina_build.selection.beside import draw_beside, survey
-from kina_build.selection.compare import draw_random, find_gaps, sets_by_domain
+from kina_build.selection.beside.draws import draw_random, find_gaps, sets_by_domain
+from kina_build.selection.beside.saturation import draw_beside, survey
 from kina_build.selection.domains import Settled, find_optimum, settle
 from kina_build.selection.figures import share
-from kina_build.selection.files import PROPORTIONAL, Files, describe_files
-from kina_build.selection.inputs import Inputs, read_decisions, unmet_strata, unscored
+from kina_build.selection.files import PROPORTIONAL, Files
+from kina_build.selection.inputs import Inputs, read_decisions
 from kina_build.selection.options import CertifyOptions, SearchOptions
-from kina_build.selection.posing import largest_domain
+from kina_build.selection.posing import stay_local, unmet_strata, unscored
 from kina_build.selection.reading import restate
+from kina_build.selection.recorded import describe_files
 from kina_build.selection.records import Selection, maximised
 from kina_build.selection.refill import check_again, folds_again
 from kina_build.selection.verifier.verify import Expected, Verification, verify
@@ -91,7 +92,7 @@ def select_files(
         check_again(refilled, inputs, tell, ruled=files.is_proportional or files.balance is not None)
     _tell(inputs, files, tell)
     place = Path() if options.output is None else options.output.parent
-    with open_engine(_stay_local(inputs, engine, tell)) as opened, tell.progress("selecting domains") as bar:
+    with open_engine(stay_local(inputs, engine, tell)) as opened, tell.progress("selecting domains") as bar:
         settled = settle(
             inputs,
             k,
@@ -219,14 +220,6 @@ def _count_decisions(inputs: Inputs, decided: Mapping[str, str]) -> str:
     kinds = Counter(decided.get(item_id, "undecided") for item_id in inputs.matrix.item_ids)
     told = ", ".join(f"{kinds[kind]} {word}" for kind, word in DECIDED.items() if kinds[kind])
     return f"of {len(inputs.matrix.item_ids)} scored items: {told}"
-
-
-def _stay_local(inputs: Inputs, engine: EngineRules, tell: Teller) -> EngineRules:
-    """Leave Ray out where every domain is small: there it only adds its start and its messages."""
-    if engine.kind == "ray" and largest_domain(inputs) < engine.spread_scores:
-        tell.say("no domain is large enough for Ray (engine.spread_scores): selecting in this process")
-        return engine.model_copy(update={"kind": "local"})
-    return engine
 
 
 def _as_stated(document: Selection, options: CertifyOptions) -> dict[str, Any]:

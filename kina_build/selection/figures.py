@@ -13,12 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-
-def written(ratio: float | Fraction, digits: int = 2) -> str:
-    """Write a share of a file or a fraction as a percentage, rounded down: .29 is 29.00 %, not 28.99 %."""
-    parts = math.floor(Fraction(str(ratio)) * 100 * 10**digits)
-    return f"{parts // 10**digits}.{parts % 10**digits:0{digits}} %" if digits else f"{parts} %"
-
+from kina_build.shares import written
 
 DIGITS = 6
 """Significant digits of objectives and bounds."""

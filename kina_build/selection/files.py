@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kina_build.config import EngineRules
-from kina_build.errors import InputError, UsageError
+from kina_build.errors import UsageError
 from kina_build.selection.inputs import Inputs, read_conflicts, read_decisions, read_ids, read_quotas
 from kina_build.selection.labels import levels, read_labels
 from kina_build.selection.options import CertifyOptions, SelectOptions
 from kina_build.selection.posing import budget_sizes
-from kina_build.selection.records import Eligible, NamedFile, Quota, Read, Selection
+from kina_build.selection.records import Eligible, NamedFile, Quota, Read
 from kina_build.selection.sharing.balance import balance, read_difficulty, read_rule
 from kina_build.selection.sharing.draw import proportional
 from kina_build.support.rows import load_support
@@ -174,69 +174,6 @@ def _name(path: Path, folder: Path) -> str:
     return Path(os.path.relpath(whole, folder.resolve())).as_posix()
 
 
-def find_files(document: Selection, folder: Path) -> Files:
-    """Find the files that a selection.json names.
-
-    Raises:
-        UsageError: it names none, or one that was a stream.
-        InputError: one is not there.
-    """
-    found: dict[str, list[Path]] = {}
-    for file in document.files:
-        if Path(file.name).is_absolute():
-            raise UsageError(f"the selection names {file.name!r}, which is no place beside it")
-        if file.name == STREAM:
-            raise UsageError(f"the selection read its {file.role} from a stream: give the files here")
-        path = Path(os.path.normpath(folder / file.name))
-        if file.role == "balance":
-            found["balance"] = [Path(file.name)]
-            continue
-        if file.role == "quota" and file.name == str(PROPORTIONAL):
-            path = PROPORTIONAL
-        elif not path.exists():
-            raise InputError(
-                f"{path}: no such file, but the selection names it as its {file.role}",
-                hint="give the files as to `kina select`",
-            )
-        found.setdefault(file.role, []).append(path)
-    if "support" not in found:
-        raise UsageError("the selection names no files: give --support and the others as to `kina select`")
-    one = {role: paths[0] for role, paths in found.items()}
-    return Files(
-        support=one["support"],
-        anchors=one.get("anchors"),
-        strata=one.get("strata"),
-        quota=one.get("quota"),
-        conflicts=found.get("conflicts"),
-        must=found.get("must"),
-        exclude=found.get("exclude"),
-        by=document.by or "subfield",
-        domain_by=document.domain_by or "field",
-        decisions=one.get("decisions"),
-        keep=one.get("keep"),
-        eligible=document.eligible,
-        difficulty=one.get("difficulty"),
-        balance=str(one["balance"]) if "balance" in one else None,
-    )
-
-
-def describe_files(files: Files, digests: Mapping[str, str], *, named: bool) -> list[dict[str, Any]]:
-    """Return each kind of input with the files it was read from and the digest of its content."""
-    source = {"anchors": "support", "domains": "strata", "must": "keep"}
-    names: dict[str, list[str]] = {}
-    for file in files.named(Path()).files:
-        names.setdefault(file.role, []).append(file.name)
-    return [
-        {
-            "role": kind,
-            "names": names.get(kind) or names.get(source.get(kind, ""), []),
-            "sha256": digest,
-            "said_by": "document" if named else "reader",
-        }
-        for kind, digest in digests.items()
-    ]
-
-
 def files_of_options(options: SelectOptions | CertifyOptions, support: Path) -> Files:
     """Return the files that options name."""
     return Files(
@@ -259,21 +196,3 @@ def files_to_select(options: SelectOptions) -> Files:
     """Return the files of `kina select`: with decisions, only what reviewers accepted is eligible."""
     files = files_of_options(options, options.support)
     return files if options.decisions is None else replace(files, eligible="accepted")
-
-
-def files_to_certify(options: CertifyOptions, document: Selection) -> Files:
-    """Return the files of `kina certify`: those that were given, or those that the document names.
-
-    Raises:
-        UsageError: some files and no support, or a selection to keep without decisions.
-        InputError: a named file is not there.
-    """
-    if options.keep is not None and options.decisions is None:
-        raise UsageError("--keep needs --decisions: they say which items stay")
-    given = (options.anchors, options.strata, options.quota, options.decisions, options.difficulty)
-    if options.support is not None:
-        files = files_of_options(options, options.support)
-        return replace(files, keep=options.keep, eligible=document.eligible)
-    if any((*given, options.conflicts, options.must, options.exclude)):
-        raise UsageError("--support is needed where other files are given", hint="give all files, or none")
-    return find_files(document, options.selection.parent)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from kina_build.selection.figures import written
+from kina_build.shares import written
 
 EXACT_NEIGHBOURS = 24
 """Conflicts of one item up to which the k of a k-extendible system is exact; above, the number of

@@ -9,16 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from kina_build.dedup.reading import spread_edges
 from kina_build.errors import InputError, RowErrors
 from kina_build.rows.jsonl import canonical
 from kina_build.rows.source import each
 from kina_build.rows.tables import Row, hint_at, need_rows, read_typed
-from kina_build.selection.labels import Labels, code_items
+from kina_build.selection.labels import code_items
 from kina_build.selection.records import ConflictMode, Quota
-from kina_build.support.levels import Ids, Indices, encode_ids, encoded_slices
+from kina_build.support.levels import Indices, encoded_slices
 from kina_build.support.matrix import SupportMatrix
 
 Pair = tuple[str, str]
@@ -97,14 +95,6 @@ def _stripped(quota: Quota) -> Quota:
     return quota.model_copy(
         update={"stratum": quota.stratum.strip() or quota.stratum, "domain": quota.domain.strip()}
     )
-
-
-def unmet_strata(inputs: Inputs) -> list[str]:
-    """Return the strata that quotas name and no scored item has: such a bound binds nothing."""
-    if inputs.strata is None:
-        return []
-    known = set(code_items(inputs.strata, inputs.matrix.item_ids)[0])
-    return sorted({quota.stratum for quota in inputs.quotas} - known)
 
 
 def read_conflicts(paths: Path | Sequence[Path], gone: Set[str] = frozenset()) -> tuple[Pair, ...]:
@@ -239,18 +229,6 @@ FINDS = frozenset({"rule", "severity"})
 
 RELEASED = frozenset({"id", "question", "choices", "canary"})
 """Fields of a row of a release."""
-
-
-def unscored(inputs: Inputs) -> list[str]:
-    """Return the items that have a stratum but no support row: they are no candidates."""
-    if inputs.strata is None:
-        return []
-    scored = Ids(encode_ids(inputs.matrix.item_ids)) if isinstance(inputs.strata, Labels) else None
-    if scored is not None and isinstance(inputs.strata, Labels):
-        held = inputs.strata.ids.encoded
-        return list(Ids(held[~np.isin(held, scored.encoded)]))
-    known = set(inputs.matrix.item_ids)
-    return sorted(item_id for item_id in inputs.strata if item_id not in known)
 
 
 def _support_digest(matrix: SupportMatrix) -> str:

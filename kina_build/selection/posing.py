@@ -9,16 +9,18 @@ from contextlib import ExitStack, contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from kina_build.config import SelectionRules
+from kina_build.config import EngineRules, SelectionRules
 from kina_build.engine import Engine, open_engine
 from kina_build.errors import Refusal, UsageError
+from kina_build.progress import Teller
 from kina_build.selection.inputs import Inputs
+from kina_build.selection.labels import Labels, code_items
 from kina_build.selection.records import Quota
 from kina_build.selection.solver.building import build_problem, join_problems
 from kina_build.selection.solver.conflicts import connect
 from kina_build.selection.solver.problem import JOINT, Problem
 from kina_build.selection.solver.shards import Shards
-from kina_build.support.levels import position_of
+from kina_build.support.levels import Ids, encode_ids, position_of
 from kina_build.support.matrix import SupportMatrix
 
 NOWHERE = "\0"
@@ -182,3 +184,31 @@ def rivals(inputs: Inputs) -> dict[str, frozenset[str]]:
         for item_id in group:
             found.setdefault(item_id, set()).update(group)
     return {item_id: frozenset(near - {item_id}) for item_id, near in found.items()}
+
+
+def unmet_strata(inputs: Inputs) -> list[str]:
+    """Return the strata that quotas name and no scored item has: such a bound binds nothing."""
+    if inputs.strata is None:
+        return []
+    known = set(code_items(inputs.strata, inputs.matrix.item_ids)[0])
+    return sorted({quota.stratum for quota in inputs.quotas} - known)
+
+
+def unscored(inputs: Inputs) -> list[str]:
+    """Return the items that have a stratum but no support row: they are no candidates."""
+    if inputs.strata is None:
+        return []
+    scored = Ids(encode_ids(inputs.matrix.item_ids)) if isinstance(inputs.strata, Labels) else None
+    if scored is not None and isinstance(inputs.strata, Labels):
+        held = inputs.strata.ids.encoded
+        return list(Ids(held[~np.isin(held, scored.encoded)]))
+    known = set(inputs.matrix.item_ids)
+    return sorted(item_id for item_id in inputs.strata if item_id not in known)
+
+
+def stay_local(inputs: Inputs, engine: EngineRules, tell: Teller) -> EngineRules:
+    """Leave Ray out where every domain is small: there it only adds its start and its messages."""
+    if engine.kind == "ray" and largest_domain(inputs) < engine.spread_scores:
+        tell.say("no domain is large enough for Ray (engine.spread_scores): selecting in this process")
+        return engine.model_copy(update={"kind": "local"})
+    return engine

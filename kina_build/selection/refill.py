@@ -9,8 +9,9 @@ from typing import Literal
 
 from kina_build.errors import InputError, Refusal, UsageError
 from kina_build.progress import Teller
-from kina_build.selection.files import Files, find_files
+from kina_build.selection.files import Files
 from kina_build.selection.inputs import Inputs
+from kina_build.selection.recorded import find_files
 from kina_build.selection.records import Selection
 
 SHAPES = {"support": "support", "anchors": "support or anchors"}

@@ -34,9 +34,9 @@ from kina_build.support.experts import (
     merge_proposals,
     read_proposals,
 )
+from kina_build.support.judge.calls import by_judge, estimate
 from kina_build.support.judge.rated import support_by_ratings
 from kina_build.support.judge.ratings import holds_scores, matrix_of_pairs, read_pair_scores, read_ratings
-from kina_build.support.judging import by_judge, estimate
 from kina_build.support.npz import read_support, write_support
 from kina_build.support.options import AnchorsOptions
 from kina_build.support.partition.scoring import score_in_partitions

@@ -117,7 +117,7 @@ def read_reviewers(path: Path) -> Table[Reviewer]:
     Raises:
         InputError: unreadable file, no rows, or an id twice.
         RowErrors: rows that are no reviewers.
-        Refusal: as check_spelling.
+        Refusal: two ids differ only in how they are written.
     """
     table = _read(path, Reviewer)
     ids = [person.reviewer_id for person in table.records]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -145,3 +146,18 @@ class Payment(Record):
     """The account, provider and cap it was planned with; older ledgers do not tell."""
     transactions: tuple[str, ...] = ()
     """The provider's ids seen for it."""
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What the ledger holds so far of one payable."""
+
+    amount_minor: int
+    reason: str
+    """Of the latest line."""
+    rule: str
+    payee_ref: str
+
+
+PayKey = tuple[str, str, str, EntryKind]
+"""item_id, round, reviewer_id, kind."""

@@ -9,8 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
+from kina_build.dedup.compare.boilerplate import count_common
 from kina_build.dedup.compare.evidence import compare
-from kina_build.dedup.compare.lexical import count_common, read_item
+from kina_build.dedup.compare.lexical import read_item
 from kina_build.dedup.compare.verdict import Verdict, judge
 from kina_build.items.model import Item
 from kina_build.progress import Progress, silent

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kina_build.config import DedupRules
+from kina_build.dedup.compare.boilerplate import count_common
 from kina_build.dedup.compare.evidence import Evidence, compare
-from kina_build.dedup.compare.lexical import count_common, read_item
+from kina_build.dedup.compare.lexical import read_item
 from kina_build.dedup.compare.probability import WEIGHTS, features_of, learn_shift, log_odds, probability
 from kina_build.items.model import Item
 

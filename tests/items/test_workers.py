@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from kina_build.config import ItemRules
 from kina_build.engine.processes import _interrupts_held
 from kina_build.errors import KinaError
+from kina_build.items.batches import BATCH, count_processes, map_batches
 from kina_build.items.checking.lint import check
 from kina_build.items.cues import add_tallies, measure_balance, measure_cues, tally
 from kina_build.items.model import Item
-from kina_build.items.pool import BATCH, count_processes, map_batches
 from kina_build.rows.jsonl import write_records
 
 Make = Callable[..., Item]

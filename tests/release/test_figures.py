@@ -22,7 +22,7 @@ from typer.testing import CliRunner, Result
 from kina_build.items.pool import write_pool
 from kina_build.release import standalone
 from kina_build.release.folder import write_sums
-from kina_build.release.proof.instance import lower_bound
+from kina_build.release.proof.thresholds import lower_bound
 from kina_build.release.record import ReleaseRecord
 from kina_build.rows.jsonl import read_json, write_document
 from tests.release.pools import spread

@@ -9,7 +9,7 @@ import pytest
 
 from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item, Option
-from kina_review.desk.exams.exam import (
+from kina_review.desk.exam import (
     AnswerRow,
     KeyRow,
     PlantedRow,

@@ -8,13 +8,14 @@ from kina_build.errors import InputError, Refusal
 from kina_review.pay.book.ledger import Ledger
 from kina_review.pay.book.opening import create_ledger
 from kina_review.pay.drafting import draft_lines
+from kina_review.pay.pages import file_name, render
 from kina_review.pay.payees import Account, PayeeBook, match_accounts, other_names
 from kina_review.pay.payments import adjust, batch_payments, move, move_batch, read_payments, sum_states
 from kina_review.pay.plans import Limits, check_current, next_plan, plan, plan_into
 from kina_review.pay.providers.files import Transfer, batches, match_ids, token_of, write_files
 from kina_review.pay.providers.judging import Proof, reconcile
 from kina_review.pay.providers.lists import ProviderRow
-from kina_review.pay.statements import Facts, Notice, build_statements, file_name, render
+from kina_review.pay.statements import Facts, Notice, build_statements
 from kina_review.payrecords import Payment, Step
 from tests.review.stories import review, settled
 

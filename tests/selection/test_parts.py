@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kina_build.config import SelectionRules
 from kina_build.errors import Refusal, UsageError
-from kina_build.selection.compare import draw_random, find_gaps
+from kina_build.selection.beside.draws import draw_random, find_gaps
 from kina_build.selection.domains import select
 from kina_build.selection.inputs import Inputs, sort_pairs
 from kina_build.selection.posing import split

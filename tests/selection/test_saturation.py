@@ -14,7 +14,7 @@ from typer.testing import Result
 
 from kina_build.errors import InputError, Refusal
 from kina_build.items.model import Item, Option
-from kina_build.selection.beside import draw_beside, survey
+from kina_build.selection.beside.saturation import draw_beside, survey
 from kina_build.selection.choosing import describe_selection
 from kina_build.selection.domains import find_optimum, select, settle
 from kina_build.selection.inputs import Inputs

@@ -16,7 +16,7 @@ from kina_build.config import EngineRules, SelectionRules
 from kina_build.engine import open_engine
 from kina_build.errors import InputError, Refusal
 from kina_build.rows.jsonl import dump_document
-from kina_build.selection.compare import find_gaps
+from kina_build.selection.beside.draws import find_gaps
 from kina_build.selection.domains import select
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.posing import split

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from kina_build.config import SelectionRules
 from kina_build.errors import InputError
-from kina_build.selection.beside import draw_beside, survey
-from kina_build.selection.compare import find_gaps
+from kina_build.selection.beside.draws import find_gaps
+from kina_build.selection.beside.saturation import draw_beside, survey
 from kina_build.selection.domains import find_optimum, select
 from kina_build.selection.inputs import Inputs
 from kina_build.selection.posing import split

@@ -16,7 +16,6 @@ from kina_build.cli.projects.views import show_rest
 from kina_build.cli.run import Run
 from kina_build.errors import KinaError, UsageError
 from kina_build.project.options import DemoOptions
-from kina_build.selection.figures import figures_of
 
 if TYPE_CHECKING:
     from kina_build.project.status import ProjectStatus
@@ -32,6 +31,14 @@ def _tell_release(report: Mapping[str, Any]) -> str:
     found = report["figures"]["selection"]
     share = reached(found, "bound_asked")
     return f"{report['items']} of {found['asked']} items, at least {share} of what {found['asked']} can reach"
+
+
+def _tell_selection(report: Mapping[str, Any]) -> str:
+    from kina_build.selection.figures import figures_of
+
+    found = figures_of(report)
+    items = len(report["item_ids"])
+    return f"{items} items, objective {found.objective}, at least {found.share} of the optimum"
 
 
 Tell = Callable[[Mapping[str, Any]], str]
@@ -63,10 +70,7 @@ STORY: Mapping[str, tuple[str, Tell]] = {
     "budget": ("budget.jsonl", lambda r: f"{r['total']} items shared over {len(r['k'])} fields"),
     "select": (
         "selection.json",
-        lambda r: (
-            f"{len(r['item_ids'])} items, objective {figures_of(r).objective}, "
-            f"at least {figures_of(r).share} of the optimum"
-        ),
+        _tell_selection,
     ),
     "certify": ("certificate.json", lambda r: "the certificate holds"),
     "export": ("release/", _tell_release),

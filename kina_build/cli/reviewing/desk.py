@@ -128,7 +128,7 @@ def draw(run: Run, options: ExamDrawOptions) -> None:
     The folder holds exam-1.md and exam-2.md (and their pages), a table for the answers, and key.jsonl,
     which stays with you.
     """
-    from kina_review.desk.exams.files import write_exam
+    from kina_review.desk.exam import write_exam
     from kina_review.rubric import rules_of
 
     rules = rules_of(run.settings)
@@ -149,7 +149,7 @@ def mark(run: Run, options: ExamMarkOptions) -> None:
     What is left out is wrong; the kind of a planted flaw must be named. Who fails the first round is
     not marked in the second.
     """
-    from kina_review.desk.exams.files import mark_files
+    from kina_review.desk.exam import mark_files
     from kina_review.rubric import rules_of
 
     run.report(mark_files(options, rules_of(run.settings)), _show_marks)

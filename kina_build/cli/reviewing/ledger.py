@@ -106,7 +106,8 @@ def statement(run: Run, options: StatementOptions) -> None:
     """Write what each payee earned and was paid, every line with its reason."""
     from dataclasses import asdict
 
-    from kina_review.pay.statements import read_statements, write_statements
+    from kina_review.pay.pages import write_statements
+    from kina_review.pay.statements import read_statements
     from kina_review.rubric import rules_of
 
     statements = read_statements(options.ledger, options.reviewer, rules_of(run.settings))

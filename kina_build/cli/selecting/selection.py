@@ -123,8 +123,8 @@ def certify(run: Run, options: CertifyOptions) -> None:
     """
     from kina_build.rows.jsonl import write_document
     from kina_build.selection.choosing import certify_files
-    from kina_build.selection.files import files_to_certify
     from kina_build.selection.reading import read_selection
+    from kina_build.selection.recorded import files_to_certify
 
     document = read_selection(options.selection)
     files, rules = files_to_certify(options, document), run.settings.selection

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kina_build.cli.console import Console
-from kina_build.selection.figures import Figures, figures_of, written
+from kina_build.selection.figures import Figures, figures_of
+from kina_build.shares import written
 
 SHOWN = 10
 """Rows of a table printed for people before the rest is only counted."""

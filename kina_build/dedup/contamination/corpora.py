@@ -18,7 +18,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from kina_build.dedup.contamination.packed import Tally
-from kina_build.dedup.contamination.stream import Text, list_files, read_stream
+from kina_build.dedup.contamination.running import Text
+from kina_build.dedup.contamination.stream import list_files, read_stream
 from kina_build.errors import InputError, RowErrors, RowFault
 from kina_build.items.importing.assemble import Draft, draft_items
 from kina_build.items.importing.binaryrows import find_data_files

@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
+from kina_build.dedup.compare.boilerplate import Common, count_common, drop_boilerplate
 from kina_build.dedup.compare.evidence import Evidence, compare
-from kina_build.dedup.compare.lexical import Common, Reading, count_common, drop_boilerplate, read_item
+from kina_build.dedup.compare.lexical import Reading, read_item
 from kina_build.dedup.compare.verdict import Verdict, judge
 from kina_build.dedup.contamination.corpora import Corpus
+from kina_build.dedup.contamination.index import Index, build_index
 from kina_build.dedup.contamination.leaks import judge_traces, write_leak
 from kina_build.dedup.contamination.packed import Tally
 from kina_build.dedup.contamination.records import Contamination, Finding, Hit
-from kina_build.dedup.contamination.traces import Index, build_index, find_traces
+from kina_build.dedup.contamination.traces import find_traces
 from kina_build.dedup.encoded import check_ids
 from kina_build.dedup.search.across import find_across
 from kina_build.dedup.search.candidates import RowPair

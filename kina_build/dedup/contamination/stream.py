@@ -6,24 +6,16 @@ columns they stand. What cannot be read as its name promises is looked through a
 
 from __future__ import annotations
 
-import html
 import io
 import json
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from kina_build.dedup.contamination.packed import PACKED_SUFFIXES, Tally, decoded, unpacked
+from kina_build.dedup.contamination.running import Text, running, unescaped
 from kina_build.errors import InputError
 from kina_build.rows.source import HEAD_BYTES, STREAM, head_of, open_file
-
-BLOCK_CHARS = 1 << 18
-"""Characters of running text looked through at once."""
-
-OVERLAP_CHARS = 1 << 14
-"""Characters of a block that are looked through again with the next one: no question is longer."""
 
 JSON_BYTES = 1 << 26
 """Size up to which one JSON document is read whole; a larger one is looked through as it stands."""
@@ -35,36 +27,6 @@ FORMS = {
     ".markdown": ".html",
 }  # fmt: skip
 """How files of a suffix are read."""
-
-TAG = re.compile(
-    r"<(?:script|style)\b.*?</(?:script|style)\s*>|<!--.*?-->|</?[a-z!][^<>]*>", re.DOTALL | re.IGNORECASE
-)
-"""Matches "<b>", "</p>" and a whole script, not "a < b"."""
-
-LINK = re.compile(r"\]\([^()\s]*\)")
-"""Matches the "](page.html)" of a link in Markdown, not "f(x)"."""
-
-
-@dataclass(frozen=True)
-class Text:
-    """One text of a corpus."""
-
-    place: str
-    """The file, by its path in the corpus; empty where that is one file; an id where `line` is 0."""
-    line: int
-    """Its row; of running text the line on which it begins; 0 where `place` says all."""
-    text: str
-    running: bool = False
-    """Whether lines are counted on through the text."""
-
-    def at(self, offset: int) -> str:
-        """Name the place of a character of the text."""
-        if not self.line:
-            return self.place
-        number = self.line + (self.text.count("\n", 0, offset) if self.running else 0)
-        if self.place:
-            return f"{self.place}:{number}"
-        return f"{'line' if self.running else 'row'} {number}"
 
 
 def list_files(path: Path) -> list[Path]:
@@ -107,11 +69,7 @@ def read_stream(path: Path, tally: Tally, name: str = "") -> Iterator[Text]:
         elif form == ".json":
             yield from _json(lines, name, tally)
         else:
-            yield from _running(lines, name, tally, marked=form == ".html")
-
-
-ESCAPE = re.compile(r"\\(\\|[nrt]|u[0-9a-fA-F]{4})")
-r"""Matches the "\n" and the "\u00e9" of JSON's text, and "\\" as one, so that the "n" of "\\nu" stays."""
+            yield from running(lines, name, tally, marked=form == ".html")
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -159,7 +117,7 @@ def _json(lines: IO[str], place: str, tally: Tally) -> Iterator[Text]:
     """Read one JSON document; what is none is read as JSON Lines, what is too large as it stands."""
     whole = lines.read(JSON_BYTES)
     if len(whole) == JSON_BYTES:
-        return _running(_Rejoined(whole, lines), place, tally, escaped=True)
+        return running(_Rejoined(whole, lines), place, tally, escaped=True)
     try:
         return _document(json.loads(whole), place, tally)
     except (ValueError, RecursionError):
@@ -178,7 +136,7 @@ def _documents(whole: str, place: str, tally: Tally) -> Iterator[Text]:
         try:
             value, end = decoder.raw_decode(whole, start)
         except (ValueError, RecursionError):
-            yield from _running(io.StringIO(whole[start:]), place, tally, escaped=True)
+            yield from running(io.StringIO(whole[start:]), place, tally, escaped=True)
             return
         yield from _row(value, place, number, tally)
 
@@ -194,7 +152,7 @@ def _json_lines(lines: IO[str], place: str, tally: Tally) -> Iterator[Text]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             value = _parsed(line)
-            yield from _row(_unescaped(line) if value is None else value, place, number, tally)
+            yield from _row(unescaped(line) if value is None else value, place, number, tally)
 
 
 def _document(value: Any, place: str, tally: Tally) -> Iterator[Text]:
@@ -232,44 +190,6 @@ def _parquet(path: Path, place: str, tally: Tally) -> Iterator[Text]:
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: not a readable Parquet file ({error})") from None
     tally.add(path.stat().st_size)
-
-
-def _running(
-    lines: Readable, place: str, tally: Tally, *, marked: bool = False, escaped: bool = False
-) -> Iterator[Text]:
-    """Read running text block by block, each with the end of the one before."""
-    kept, line, any_text = "", 1, False
-    while block := lines.read(BLOCK_CHARS):
-        text = kept + block
-        any_text = any_text or bool(block.strip())
-        yield Text(place, line, _clean(text, marked=marked, escaped=escaped), running=True)
-        kept = text[-OVERLAP_CHARS:]
-        line += text.count("\n", 0, len(text) - len(kept))
-    tally.texts += any_text
-    tally.unread += not any_text
-
-
-def _clean(text: str, *, marked: bool, escaped: bool) -> str:
-    """Take tags, links and escapes out; line ends stay, so that lines can be counted."""
-    if marked:
-        text = TAG.sub(lambda tag: "\n" * tag.group().count("\n"), LINK.sub("]", text))
-        return html.unescape(text)
-    return _unescaped(text) if escaped else text
-
-
-def _unescaped(text: str) -> str:
-    def written(escape: re.Match[str]) -> str:
-        sign = escape.group(1)
-        return chr(int(sign[1:], 16)) if len(sign) > 1 else "\\" if sign == "\\" else " "
-
-    return ESCAPE.sub(written, text) if "\\" in text else text
-
-
-class Readable(Protocol):
-    """What gives characters."""
-
-    def read(self, count: int, /) -> str:
-        """Return up to so many, none at the end."""
 
 
 class _Rejoined:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kina_build.config import DedupRules
-from kina_build.dedup.compare.lexical import Common, Reading
+from kina_build.dedup.compare.boilerplate import Common
+from kina_build.dedup.compare.lexical import Reading
 from kina_build.dedup.search.scan import DECIMALS, RECHECKED_AT_ONCE, row_cosines
 from kina_build.encode.vectorfiles import VectorSet
 

@@ -9,7 +9,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from kina_build.items.checking.expressions import HINT, Formula, may_be_formula, read_formula
+from kina_build.items.checking.expressions import HINT, may_be_formula, read_formula
+from kina_build.items.checking.formulas import Formula
 from kina_build.items.checking.mathmarkup import SPELLED, fold_markup
 from kina_build.items.model import Item
 from kina_build.items.text import fold_option, squeeze

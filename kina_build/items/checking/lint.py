@@ -10,6 +10,7 @@ from typing import Any
 
 from kina_build.config import ItemRules
 from kina_build.errors import ConfigError
+from kina_build.items.batches import BATCH, map_batches
 from kina_build.items.checking.asking import check_asking
 from kina_build.items.checking.explaining import check_completeness, check_explaining
 from kina_build.items.checking.leftovers import check_leftovers
@@ -19,19 +20,12 @@ from kina_build.items.checking.rulebook import RULES, need_rules
 from kina_build.items.checking.statements import check_statements
 from kina_build.items.checking.stems import check_stem
 from kina_build.items.checking.structure import check_scripts, check_structure
-from kina_build.items.cues import (
-    Tally,
-    add_tallies,
-    check_cues,
-    measure_balance,
-    measure_cues,
-    tally,
-)
+from kina_build.items.cues import Tally, add_tallies, check_cues, measure_balance, measure_cues, tally
 from kina_build.items.findings import Findings, check_rejects, place
 from kina_build.items.languages import check_parallel
 from kina_build.items.model import Item
 from kina_build.items.options import Profile
-from kina_build.items.pool import BATCH, Pool, map_batches
+from kina_build.items.pool import Pool
 from kina_build.items.text import fold_option, fold_stem
 from kina_build.progress import Progress, collector_paused, silent
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from kina_build.errors import InputError
 from kina_build.items.importing.columns import Columns, find_columns
+from kina_build.items.importing.keycells import is_blank
 from kina_build.items.importing.keycolumns import (
     NOTHING_TOLD,
     Partial,
@@ -19,7 +20,7 @@ from kina_build.items.importing.keycolumns import (
     read_verdict,
     state_form,
 )
-from kina_build.items.importing.keys import KeyForm, is_blank
+from kina_build.items.importing.keys import KeyForm
 from kina_build.items.importing.labels import split_block
 from kina_build.items.importing.optioncells import OptionTexts, as_text, read_option_cells, read_options
 from kina_build.items.importing.proposal import find_unread, propose_map
@@ -44,7 +45,6 @@ PATH_SEPARATOR = re.compile(r"\s+[/>›]\s+")
 
 PAIRED = (("names", "ids"), ("ObjectEntities", "ObjectEntitiesID"))
 """List columns that name the same things twice and must be equally long."""
-
 
 PROGRESS_STEP = 500
 """Rows between two reports of progress."""

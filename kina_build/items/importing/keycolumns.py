@@ -10,16 +10,8 @@ from typing import Any
 
 from kina_build.errors import InputError
 from kina_build.items.importing.columns import Columns
-from kina_build.items.importing.keys import (
-    Form,
-    KeyCell,
-    KeyForm,
-    decide_form,
-    is_blank,
-    is_undecided,
-    read_cell,
-    read_key,
-)
+from kina_build.items.importing.keycells import KeyCell, is_blank, read_cell
+from kina_build.items.importing.keys import Form, KeyForm, decide_form, is_undecided, read_key
 from kina_build.items.importing.optioncells import OptionTexts
 from kina_build.items.importing.rawfile import RawRow, RowRefused, look_up
 from kina_build.items.text import fold_stem

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kina_build.items.importing.optioncells import OptionTexts, parse_literal, shorten
+from kina_build.items.importing.keycells import KeyCell, find_exact
+from kina_build.items.importing.optioncells import OptionTexts, shorten
 from kina_build.items.importing.rawfile import RowRefused
 from kina_build.items.model import LETTERS
 from kina_build.items.text import fold_option, fold_stem
@@ -21,24 +22,10 @@ Form = Literal["label", "index", "text"]
 BRACKETED = re.compile(r"[(（\[]?\s*([A-Za-z])\s*[)）\].．、:：]*")
 JOINED = re.compile(r"[A-Z]{2,10}|(?i:[A-Z](?:\s*[,;、/&|+\s]\s*(?:and\s+)?[A-Z]){1,9})")
 """Several letters: "AD", "a, d", "A|D", "B and C"; not "Ad"."""
-NUMBERS = re.compile(r"\d{1,2}(?:\.0)?(?:\s*[,;、/&|+]\s*\d{1,2}(?:\.0)?){1,25}")
-"""Several indices in one cell: "1,3", "0 | 2"; not "12"."""
-APART = re.compile(r"\s*[,;、/&|+]\s*")
-COMMA = re.compile(r"\s*,\s*")
-TEXTS_APART = re.compile(r"\s*[;|\n]\s*")
-"""What parts the texts of several right options in one cell: "Iron; Copper"."""
 LETTER_AND_TEXT = re.compile(r"[(（\[]?\s*(?P<letter>[A-Za-z])\s*[)）\].．、:：]\s*(?P<text>\S.*)", re.DOTALL)
 WHOLE = re.compile(r"[+-]?\d+(?:\.0)?")
 FOOTER = ".。!！ \t\n"
 """What a near miss may differ by, besides letter case and blanks."""
-
-
-@dataclass(frozen=True)
-class KeyCell:
-    """One row's key as the source gives it, beside the options it must name."""
-
-    value: Any
-    options: OptionTexts
 
 
 @dataclass(frozen=True)
@@ -48,30 +35,6 @@ class KeyForm:
     form: Form
     base: int | None = None
     """What the first option's index is; None where the form is no index, or nothing decides it."""
-
-
-def read_cell(value: Any, options: OptionTexts) -> KeyCell:
-    """Take a key as it stands, or as a list where one cell holds several: "1,3", "Iron; Copper".
-
-    So does a list in JSON or Python, written as text.
-    A cell that is an option's label or text as a whole is never cut.
-    """
-    text = value.strip() if isinstance(value, str) else ""
-    if not text or text in options.labels or _exact(text, options):
-        return KeyCell(value, options)
-    if text.startswith("[") and text.endswith("]"):
-        try:
-            listed = parse_literal(text)
-        except RowRefused:
-            return KeyCell(value, options)
-        return KeyCell(listed if isinstance(listed, list) and listed else value, options)
-    parts: list[str] = APART.split(text) if NUMBERS.fullmatch(text) else []
-    for sign in () if parts else (TEXTS_APART, COMMA):
-        pieces = sign.split(text)
-        if len(pieces) > 1 and all(len(one) > 1 and _exact(one, options) for one in pieces):
-            parts = pieces
-            break
-    return KeyCell(parts or value, options)
 
 
 def decide_form(cells: Sequence[KeyCell], column: str) -> KeyForm:
@@ -106,7 +69,7 @@ def is_undecided(cells: Sequence[KeyCell], form: KeyForm) -> bool:
     """
     if form.form == "text" or not cells or not all(isinstance(cell.value, str) for cell in cells):
         return False
-    exact = [_exact(cell.value, cell.options) for cell in cells]
+    exact = [find_exact(cell.value, cell.options) for cell in cells]
     if None in exact or any(cell.value.strip() in cell.options.labels for cell in cells):
         return False
     return any(_read_all(cell, form) != [text] for cell, text in zip(cells, exact, strict=True))
@@ -131,11 +94,6 @@ def read_key(cell: KeyCell, form: KeyForm, *, several: bool = False) -> str:
     return "".join(keys)
 
 
-def is_blank(value: Any) -> bool:
-    """Tell whether a key is not given."""
-    return value is None or (isinstance(value, str) and not value.strip()) or value == []
-
-
 def _read_all(cell: KeyCell, form: KeyForm) -> list[str]:
     value, options = cell.value, cell.options
     if isinstance(value, list):
@@ -149,7 +107,7 @@ def _read_all(cell: KeyCell, form: KeyForm) -> list[str]:
     letters = _as_letters(value, options)
     if form.form == "label" and _in_range(letters, options):
         return letters
-    exact = _exact(value, options)
+    exact = find_exact(value, options)
     if exact is not None:
         return [exact]
     return letters if letters and form.form == "label" else _by_text(value, options, letters)
@@ -209,17 +167,10 @@ def _among_labels(letter: str, options: OptionTexts) -> list[str]:
     return [letter.upper()]
 
 
-def _exact(value: Any, options: OptionTexts) -> str | None:
-    """Return the letter of the one option that a text equals, apart from blanks."""
-    wanted = fold_option(str(value))
-    found = [LETTERS[at] for at, text in enumerate(options.texts) if fold_option(text) == wanted]
-    return found[0] if len(found) == 1 else None
-
-
 def _are_labels(cells: Sequence[KeyCell]) -> bool:
     """Tell whether at least as many keys are letters of options as are texts of options."""
     labels = sum(_in_range(_as_letters(cell.value, cell.options), cell.options) for cell in cells)
-    return labels == len(cells) or labels >= sum(_exact(c.value, c.options) is not None for c in cells)
+    return labels == len(cells) or labels >= sum(find_exact(c.value, c.options) is not None for c in cells)
 
 
 def _decide_numbers(cells: Sequence[KeyCell], every: Sequence[KeyCell]) -> KeyForm:
@@ -231,7 +182,7 @@ def _decide_numbers(cells: Sequence[KeyCell], every: Sequence[KeyCell]) -> KeyFo
     """
     if all(str(cell.value).strip() in cell.options.labels for cell in cells):
         return KeyForm("label")
-    if all(_exact(cell.value, cell.options) for cell in cells) and not all(
+    if all(find_exact(cell.value, cell.options) for cell in cells) and not all(
         0 <= _whole(cell.value) <= len(cell.options.texts) for cell in cells
     ):
         return KeyForm("text")

@@ -216,3 +216,31 @@ def _as_list(value: Any) -> Sequence[Any]:
     if isinstance(value, list):
         return value
     raise RowRefused("options_unparsed", "the options' labels are no list")
+
+
+WHOLE = 100.0
+"""Per cent that the right answer is worth."""
+
+
+ROUNDED = 1.0
+"""Per cent that the worths of several right answers may miss the whole by: 3 x 33.333."""
+
+
+def mark_right(options: list[dict[str, Any]], *, several: bool) -> list[dict[str, Any]]:
+    """Turn what options are worth into marks.
+
+    Options that are worth the whole only together are all right; of several that are each worth
+    something alone, any one would do, and such a question has no key.
+
+    Raises:
+        RowRefused: no option is right, or several where one is expected.
+    """
+    worth = [option.pop("worth") for option in options]
+    gains = [one for one in worth if one > 0]
+    together = len(gains) > 1 and max(gains) < WHOLE and abs(sum(gains) - WHOLE) <= ROUNDED
+    if len(gains) > 1 and not (several and together):
+        cure = "; --several-keys takes all of them" if together else ", each by itself"
+        raise RowRefused("multiple_keys", f"{len(gains)} answers are worth something{cure}")
+    if not together and max(worth, default=0) < WHOLE:
+        raise RowRefused("no_key", "no answer is worth all of the marks")
+    return [option | {"is_correct": one > 0} for option, one in zip(options, worth, strict=True)]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kina_build.errors import InputError
+from kina_build.items.importing.optioncells import WHOLE, mark_right
 from kina_build.items.importing.rawfile import Decoded, RawFile, RawRow, Reject, RowRefused
 
 if TYPE_CHECKING:
@@ -37,10 +38,6 @@ ESCAPED = re.compile(r"\\([~=#{}:\\])")
 TRUTH = {"T": True, "TRUE": True, "F": False, "FALSE": False}
 PLAIN_TAGS = re.compile(r"</?(?:p|div|span|b|i|u|strong|em|font|body|html)\b[^>]*>", re.IGNORECASE)
 BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-WHOLE = 100.0
-"""Per cent that the right answer is worth."""
-ROUNDED = 1.0
-"""Per cent that the worths of several right answers may miss the whole by: 3 x 33.333."""
 
 
 def read_quiz(decoded: Decoded, name: str, suffix: str, *, several: bool = False) -> RawFile | None:
@@ -179,26 +176,6 @@ def _gift_option(piece: re.Match[str]) -> dict[str, Any]:
 
 def _gift_text(text: str) -> str:
     return ESCAPED.sub(r"\1", text.replace("\\n", "\n")).strip()
-
-
-def mark_right(options: list[dict[str, Any]], *, several: bool) -> list[dict[str, Any]]:
-    """Turn what options are worth into marks.
-
-    Options that are worth the whole only together are all right; of several that are each worth
-    something alone, any one would do, and such a question has no key.
-
-    Raises:
-        RowRefused: no option is right, or several where one is expected.
-    """
-    worth = [option.pop("worth") for option in options]
-    gains = [one for one in worth if one > 0]
-    together = len(gains) > 1 and max(gains) < WHOLE and abs(sum(gains) - WHOLE) <= ROUNDED
-    if len(gains) > 1 and not (several and together):
-        cure = "; --several-keys takes all of them" if together else ", each by itself"
-        raise RowRefused("multiple_keys", f"{len(gains)} answers are worth something{cure}")
-    if not together and max(worth, default=0) < WHOLE:
-        raise RowRefused("no_key", "no answer is worth all of the marks")
-    return [option | {"is_correct": one > 0} for option, one in zip(options, worth, strict=True)]
 
 
 def _truth(right: bool) -> list[dict[str, Any]]:

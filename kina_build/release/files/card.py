@@ -10,9 +10,8 @@ import jinja2
 
 from kina_build.escapes import in_markdown
 from kina_build.release.files.datasheet import datasheet
-from kina_build.release.gates import license_id
 from kina_build.release.proof.evidence import VERIFIER
-from kina_build.release.record import ReleaseRecord
+from kina_build.release.record import ReleaseRecord, license_id
 from kina_build.release.splits import DEV, TEST, parquet_file
 from kina_build.release.standalone import checked_lines, chosen_lines, reached
 from kina_build.scoring.prompts import INSTRUCTION

@@ -17,7 +17,7 @@ from kina_build.release.files.parquet import write_parquet
 from kina_build.release.folder import files, write_sums, writing_folder
 from kina_build.release.plan import Past
 from kina_build.release.proof.evidence import NOTHING, Naming, Salt, Sources, place_salt, write_evidence
-from kina_build.release.proof.instance import settle_thresholds
+from kina_build.release.proof.thresholds import settle_thresholds
 from kina_build.release.record import ReleaseRecord
 from kina_build.release.rows import Row, columns, take_answer, to_item, to_kina, to_row
 from kina_build.release.splits import (

@@ -146,7 +146,7 @@ def read_replies(path: Path) -> list[ListReply]:
     """Read replies from CSV or JSONL.
 
     Raises:
-        InputError: as read_typed, or replies of several models.
+        InputError: an unreadable file, or replies of several models.
     """
     replies = read_typed(path, ListReply)
     models = sorted({reply.model for reply in replies if reply.model is not None})

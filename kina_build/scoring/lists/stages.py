@@ -69,7 +69,7 @@ def read_scores(path: Path, condition: str | None = None) -> list[ConditionScore
     """Read scores of one condition, or of several if the rows name theirs.
 
     Raises:
-        InputError: as read_typed, or a row without a condition where none is given.
+        InputError: an unreadable file, or a row without a condition where none is given.
     """
     rows = read_typed(path, ConditionScore)
     if condition is not None:

@@ -27,7 +27,7 @@ from kina_build.scoring.replies.optiontext import (
 from kina_build.scoring.replies.outcome import Extraction, Reading, settle, tell_unread
 from kina_build.scoring.replies.patterns import OPENERS, any_of
 from kina_build.scoring.replies.several import read_several
-from kina_build.scoring.replies.structured import read_ratings, ticked_texts
+from kina_build.scoring.replies.structured import read_ratings, ticked
 
 TAIL = 300
 """Characters at the end that are read first; what is declared there need not be looked for before."""
@@ -133,7 +133,7 @@ def _rated(reading: Reading) -> Extraction | None:
     """Read a block that rates every option, unless something is declared behind it."""
     rated = read_ratings(reading.text, reading.index)
     if rated is None:
-        return _ticked(reading)
+        return ticked(reading)
     claim, (_, end) = rated
     declared = _declared(reading, find_declarations(reading.text)) or _in_prose(reading, end)
     if declared is not None and declared.rule != "refusal":
@@ -141,20 +141,6 @@ def _rated(reading: Reading) -> Extraction | None:
     if not claim.labels:
         return Extraction(None, "unreadable", "ratings")
     return settle(reading, claim.labels, "ratings", claim.span)
-
-
-def _ticked(reading: Reading) -> Extraction | None:
-    """Read the option whose text stands behind the one ticked box."""
-    places = (
-        [name_option(text, reading.options, whole=True) for text in ticked_texts(reading.text)]
-        if reading.options
-        else []
-    )
-    if not places or None in places:
-        return None
-    if len(places) > 1:
-        return Extraction(None, "multiple", "ratings")
-    return Extraction(labels(len(reading.index))[places[0] or 0], "ok", "ratings", (0, len(reading.text)))
 
 
 def _declared(reading: Reading, declarations: Sequence[Declaration]) -> Extraction | None:

@@ -9,6 +9,9 @@ from typing import Any
 from kina_build.chat.objects import find_objects
 from kina_build.scoring.replies import cues, denials
 from kina_build.scoring.replies.claims import Claim
+from kina_build.scoring.replies.labels import labels
+from kina_build.scoring.replies.optiontext import name_option
+from kina_build.scoring.replies.outcome import Extraction, Reading
 from kina_build.scoring.replies.patterns import OPENERS, Cues, any_of
 
 SHARE_TOLERANCE = 0.03
@@ -164,3 +167,17 @@ def _read_verdicts(text: str, index: Mapping[str, int]) -> Rated | None:
 def _rated(rows: list[re.Match[str]], chosen: list[re.Match[str]]) -> Rated:
     span = chosen[0].span("label") if chosen else rows[-1].span("label")
     return Claim(tuple(row["label"].upper() for row in chosen), span=span), (rows[0].start(), rows[-1].end())
+
+
+def ticked(reading: Reading) -> Extraction | None:
+    """Read the option whose text stands behind the one ticked box."""
+    places = (
+        [name_option(text, reading.options, whole=True) for text in ticked_texts(reading.text)]
+        if reading.options
+        else []
+    )
+    if not places or None in places:
+        return None
+    if len(places) > 1:
+        return Extraction(None, "multiple", "ratings")
+    return Extraction(labels(len(reading.index))[places[0] or 0], "ok", "ratings", (0, len(reading.text)))

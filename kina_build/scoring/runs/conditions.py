@@ -101,7 +101,8 @@ def read_conditions(path: Path | None) -> list[Condition | None]:
     """Return the four conditions, the question alone first; without a file, none.
 
     Raises:
-        InputError, RowErrors: as read_helps.
+        InputError, RowErrors: a file that cannot be read, an item that stands twice, or a universe in
+            which no member is found.
     """
     if path is None:
         return [None]

@@ -147,7 +147,7 @@ def read_names(path: Path) -> list[tuple[str, str, str]]:
     """Read a table of names to link from.
 
     Raises:
-        InputError: as read_typed.
+        InputError: an unreadable file, or rows that are not of this form.
     """
     return [(row.name, row.qid, row.description) for row in read_typed(path, NameRow)]
 
@@ -156,7 +156,7 @@ def read_cases(path: Path) -> dict[str, str]:
     """Read cases decided by hand: folded name -> QID.
 
     Raises:
-        InputError: as read_typed.
+        InputError: an unreadable file, or rows that are not of this form.
     """
     return {fold_stem(row.name): row.qid for row in read_typed(path, NameRow)}
 
@@ -165,7 +165,7 @@ def read_keywords(path: Path) -> dict[str, list[str]]:
     """Read the keywords of each relation.
 
     Raises:
-        InputError: as read_typed.
+        InputError: an unreadable file, or rows that are not of this form.
     """
     table: dict[str, list[str]] = {}
     for row in read_typed(path, KeywordRow):

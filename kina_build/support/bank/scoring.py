@@ -27,15 +27,10 @@ from kina_build.support.bank.labels import (
 )
 from kina_build.support.bank.listing import BankSupport
 from kina_build.support.bank.reference import Reread, support_by_bank
-from kina_build.support.bank.signatures import (
-    Signature,
-    ask_signatures,
-    read_signatures,
-    reread_alignment,
-)
+from kina_build.support.bank.signatures import Signature, ask_signatures, read_signatures, reread_alignment
 from kina_build.support.embedding import item_text
+from kina_build.support.judge.calls import asking
 from kina_build.support.judge.pairs import split_judge
-from kina_build.support.judging import asking
 from kina_build.support.options import SupportOptions
 from kina_build.support.setup import Outcome, Setup, load_embedder
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from kina_build.errors import InputError, RowErrors, RowFault
-from kina_build.rows.jsonl import iter_rows, parse_lines
+from kina_build.rows.jsonl import iter_rows
+from kina_build.rows.objects import parse_lines
 from kina_build.rows.source import GZIP, head_of, open_file
 from kina_build.rows.tables import JSON_SUFFIXES, PARQUET, Row, csv_rows, open_csv, read_table
 

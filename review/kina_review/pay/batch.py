@@ -91,7 +91,7 @@ def fill_in(options: Options, path: Path | None) -> Options:
     """Return a command's options with what its batch file says; what it does not take is left.
 
     Raises:
-        InputError: as read_batch.
+        InputError: unreadable, no TOML, an unknown key or a bad value.
         UsageError: the command line and the file both say the same thing.
     """
     if path is None:

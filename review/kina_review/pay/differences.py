@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from kina_build.errors import Refusal
 from kina_build.rows.jsonl import canonical
-from kina_review.pay.book.ledger import Holding, PayKey
-from kina_review.payrecords import Award, EntryKind, LedgerEntry, PayRule
+from kina_review.payrecords import Award, EntryKind, Holding, LedgerEntry, PayKey, PayRule
 from kina_review.tournament.gradings import Grading
 from kina_review.tournament.screening import EARNS_NOTHING
 from kina_review.tournament.settlement import Settlement

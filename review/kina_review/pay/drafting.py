@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from kina_build.errors import Refusal
 from kina_build.rows.jsonl import canonical
 from kina_review.money import MOST_SUM_MINOR, format_amount
-from kina_review.pay.book.ledger import Holding, Ledger, PayKey
+from kina_review.pay.book.ledger import Ledger
 from kina_review.pay.differences import differences, rule_lines, targets
 from kina_review.pay.payees import PayeeBook
-from kina_review.pay.plans import FREED, HELD, HoldKey, hold_line, open_holds
-from kina_review.payrecords import LedgerEntry
+from kina_review.pay.payments import FREED, HELD, HoldKey, hold_line, open_holds
+from kina_review.payrecords import Holding, LedgerEntry, PayKey
 from kina_review.spelling import check_rounds, check_spelling
 from kina_review.tournament.decisions import round_order
 from kina_review.tournament.evidence import (

@@ -82,7 +82,7 @@ def begin_book(path: Path) -> PayeeBook:
 
     Raises:
         InputError: the file cannot be made, or is something else.
-        Refusal: as read_book.
+        Refusal: it was changed, or others on this machine may read it.
     """
     try:
         sweep(path)

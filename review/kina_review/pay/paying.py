@@ -9,16 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kina_build.errors import InputError, Refusal
-from kina_build.manifest import Manifest, sidecar
-from kina_build.rows.jsonl import canonical, read_document, write_text
+from kina_build.errors import Refusal
+from kina_build.rows.jsonl import write_text
 from kina_build.rows.tables import read_typed
 from kina_review.instants import read_moment
 from kina_review.money import format_amount, parse_pay
 from kina_review.pay.batch import need
 from kina_review.pay.book.ledger import Ledger
 from kina_review.pay.book.opening import open_ledger, seen_in
-from kina_review.pay.book.seal import Head, find_anchors
 from kina_review.pay.options import PlanOptions
 from kina_review.pay.payees import (
     Account,
@@ -31,9 +29,9 @@ from kina_review.pay.payees import (
     read_book,
     write_book,
 )
-from kina_review.pay.payments import UNDER_WAY, read_payments, sum_states
-from kina_review.pay.plans import Limits, Plan, held_payees, next_plan, plan_into
-from kina_review.pay.providers.files import Transfer, token_of, write_files
+from kina_review.pay.payments import UNDER_WAY, held_payees, read_payments, sum_states
+from kina_review.pay.plans import Limits, Plan, next_plan, plan_into
+from kina_review.pay.providers.files import Transfer, file_names, seen_before, token_of, write_files
 from kina_review.payrecords import Step
 from kina_review.spelling import check_spelling
 
@@ -134,31 +132,6 @@ def plan_payments(options: PlanOptions, per_file: int, claim: Callable[[Sequence
             texts = write_files(_transfers(money, batch, accounts), provider, per_file)
         files = file_names(output, len(texts))
         return Planned(batch, accounts, texts, files, money.currency, str(money.head()), money.public_id)
-
-
-def file_names(output: Path, files: int) -> list[Path]:
-    """Name the files of a batch: a provider takes so many payments a request."""
-    stem = output.with_suffix("")
-    return [output] if files == 1 else [Path(f"{stem}-{n}{output.suffix}") for n in range(1, files + 1)]
-
-
-def seen_before(output: Path, ledger: Path) -> list[Head]:
-    """Return the heads that manifests of this ledger's earlier payment files saw."""
-    found = [_past(path) for path in (sidecar(output), sidecar(file_names(output, 2)[0])) if path.is_file()]
-    return [
-        head for past in found if past and past.params.get("ledger") == ledger.name for head in _heads(past)
-    ]
-
-
-def _past(path: Path) -> Manifest | None:
-    try:
-        return read_document(path, Manifest)
-    except InputError:
-        return None  # not ours: the check of places says so
-
-
-def _heads(past: Manifest) -> list[Head]:
-    return find_anchors(canonical(past.report))
 
 
 def _limits(money: Ledger, book: PayeeBook, options: PlanOptions) -> Limits:

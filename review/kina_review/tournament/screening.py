@@ -174,7 +174,8 @@ def check_reviews(reviews: Sequence[Review]) -> None:
     """Check that items, reviewers and payees have one spelling each, and reviews one owner each.
 
     Raises:
-        Refusal: as check_spelling, or one review_id stands under two items or reviewers.
+        Refusal: two ids differ only in how they are written, or
+            one review_id stands under two items or reviewers.
     """
     check_spelling("item", (review.item_id for review in reviews))
     check_spelling("reviewer", (review.reviewer_id for review in reviews))

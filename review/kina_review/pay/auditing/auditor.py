@@ -7,25 +7,20 @@ follow, and nothing may be planned that was not owed then.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from kina_review.pay.auditing.payments import walk_payments
 from kina_review.pay.auditing.reasons import Case, compare_reasons, derive_reasons
-from kina_review.pay.auditing.rules import Work, wrong_rule, wrong_scarcity
+from kina_review.pay.auditing.rules import PLACES, Work, derive_prizes, wrong_rule, wrong_scarcity
 from kina_review.payrecords import LedgerEntry
 from kina_review.records import Finding, Grade, Review
 from kina_review.rubric import ReviewRules, weighted
-
-PLACES = 2
-"""Reviews that may compete for one item."""
 
 Place = tuple[str, str]
 Key = tuple[str, str, str, str]
@@ -148,7 +143,7 @@ def _derive(
         earned[*place, review.reviewer_id, "base"] = int(rule["base_minor"])
     finding = facts.findings.get(place)
     scores = {review.reviewer_id: _score(review, facts) for review in counted}
-    for who, minor in _prizes(place[0], scores, finding, rule).items():
+    for who, minor in derive_prizes(place[0], scores, finding, rule).items():
         earned[*place, who, "bonus"] = minor
     for review in counted:
         if finding and finding.flawed and finding.flaw not in {flaw.kind for flaw in review.flaws}:
@@ -200,28 +195,6 @@ def _score(review: Review, facts: Facts) -> Fraction | None:
     if graders:
         return sum(graders.values(), Fraction(0)) / len(graders)
     return None if review.review_score is None else Fraction(review.review_score)
-
-
-def _prizes(
-    item_id: str, scores: Mapping[str, Fraction | None], finding: Finding | None, rule: Mapping[str, Any]
-) -> dict[str, int]:
-    """Return who gets how much of the bonus (paper, section 3.2, and the tie rule)."""
-    known = {who: score for who, score in scores.items() if score is not None}
-    bar, bonus = Fraction(Decimal(str(rule["bar"]))), int(rule["bonus_minor"])
-    if len(known) < PLACES:
-        return {}
-    failed = set(finding.failed) & known.keys() if finding else set()
-    if failed:
-        return {who: bonus for who, score in known.items() if who not in failed and score >= bar}
-    top = max(known.values())
-    best = sorted(who for who, score in known.items() if score == top and score >= bar)
-    if len(best) < PLACES:
-        return dict.fromkeys(best, bonus)
-    digest = hashlib.sha256(f"seed{rule.get('seed', 0)}|{item_id}|tie".encode()).digest()
-    lucky, other = best[digest[0] % 2], best[1 - digest[0] % 2]
-    if rule["tie"] == "split":
-        return {lucky: bonus - bonus // 2, other: bonus // 2}
-    return {lucky: bonus} if rule["tie"] == "coin" else {}
 
 
 def _gradings(place: Place, rows: Sequence[Review], facts: Facts) -> dict[str, int]:

@@ -6,15 +6,22 @@ usual pay are worked out here a second time, by code of its own.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
+
+from kina_review.records import Finding
 
 Place = tuple[str, str]
 """item_id, round."""
 Rules = Mapping[str, Mapping[str, Any]]
 """Name of a registered rule to its terms."""
+
+PLACES = 2
+"""Reviews that may compete for one item."""
 
 
 class Work(Protocol):
@@ -114,3 +121,25 @@ def _version(name: str, terms: Mapping[str, Any]) -> str:
 
 def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
+
+
+def derive_prizes(
+    item_id: str, scores: Mapping[str, Fraction | None], finding: Finding | None, rule: Mapping[str, Any]
+) -> dict[str, int]:
+    """Return who gets how much of the bonus (paper, section 3.2, and the tie rule)."""
+    known = {who: score for who, score in scores.items() if score is not None}
+    bar, bonus = Fraction(Decimal(str(rule["bar"]))), int(rule["bonus_minor"])
+    if len(known) < PLACES:
+        return {}
+    failed = set(finding.failed) & known.keys() if finding else set()
+    if failed:
+        return {who: bonus for who, score in known.items() if who not in failed and score >= bar}
+    top = max(known.values())
+    best = sorted(who for who, score in known.items() if score == top and score >= bar)
+    if len(best) < PLACES:
+        return dict.fromkeys(best, bonus)
+    digest = hashlib.sha256(f"seed{rule.get('seed', 0)}|{item_id}|tie".encode()).digest()
+    lucky, other = best[digest[0] % 2], best[1 - digest[0] % 2]
+    if rule["tie"] == "split":
+        return {lucky: bonus - bonus // 2, other: bonus // 2}
+    return {lucky: bonus} if rule["tie"] == "coin" else {}

@@ -13,7 +13,6 @@ import operator
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,27 +40,12 @@ from kina_review.pay.book.seal import (
     walk,
     write_mark,
 )
-from kina_review.payrecords import EntryKind, LedgerEntry
+from kina_review.payrecords import Holding, LedgerEntry, PayKey
 
 ID_HEX_DIGITS = 16
 
 
 SEALED = "from this line on the chain is keyed"
-
-
-@dataclass(frozen=True)
-class Holding:
-    """What the ledger holds so far of one payable."""
-
-    amount_minor: int
-    reason: str
-    """Of the latest line."""
-    rule: str
-    payee_ref: str
-
-
-PayKey = tuple[str, str, str, EntryKind]
-"""item_id, round, reviewer_id, kind."""
 
 
 class Ledger:

@@ -12,11 +12,15 @@ import hashlib
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, TypeVar
 
-from kina_build.errors import Refusal
+from kina_build.errors import InputError, Refusal
+from kina_build.manifest import Manifest, sidecar
+from kina_build.rows.jsonl import canonical, read_document
 from kina_build.rows.tables import NEUTRALISED, neutral
 from kina_review.money import format_amount
+from kina_review.pay.book.seal import Head, find_anchors
 
 Provider = Literal["prolific", "mturk", "csv"]
 Line = TypeVar("Line")
@@ -137,3 +141,28 @@ def _check_account(account: str) -> None:
             f"payee id {account!r} cannot stand in a payment file",
             hint="it would be read as a formula or cut in two; correct it in the --payees file",
         )
+
+
+def file_names(output: Path, files: int) -> list[Path]:
+    """Name the files of a batch: a provider takes so many payments a request."""
+    stem = output.with_suffix("")
+    return [output] if files == 1 else [Path(f"{stem}-{n}{output.suffix}") for n in range(1, files + 1)]
+
+
+def seen_before(output: Path, ledger: Path) -> list[Head]:
+    """Return the heads that manifests of this ledger's earlier payment files saw."""
+    found = [_past(path) for path in (sidecar(output), sidecar(file_names(output, 2)[0])) if path.is_file()]
+    return [
+        head for past in found if past and past.params.get("ledger") == ledger.name for head in _heads(past)
+    ]
+
+
+def _past(path: Path) -> Manifest | None:
+    try:
+        return read_document(path, Manifest)
+    except InputError:
+        return None  # not ours: the check of places says so
+
+
+def _heads(past: Manifest) -> list[Head]:
+    return find_anchors(canonical(past.report))

@@ -1,1 +1,0 @@
-"""The recruitment exam: its draw, its key, its marks."""
