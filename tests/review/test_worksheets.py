@@ -118,6 +118,15 @@ def test_a_half_filled_or_foreign_row_is_set_aside(tmp_path: Path, items: dict[s
     assert sorted(fault.reason for fault in found.quarantine) == ["incomplete", "not_assigned"]
 
 
+def test_what_somebody_filled_in_is_never_written_over(tmp_path: Path, items: dict[str, Item]) -> None:
+    ann, bob = write_worksheets(tmp_path, "review", SLOTS, items)
+    fill(bob, verdict="accept")
+    held = ann.read_bytes(), bob.read_bytes()
+    with pytest.raises(InputError, match=r"bob\.csv:2: holds answers"):
+        write_worksheets(tmp_path, "review", SLOTS, items)
+    assert (ann.read_bytes(), bob.read_bytes()) == held
+
+
 def test_a_folder_without_worksheets_says_so(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no worksheets"):
         read_worksheets(tmp_path / "nowhere")

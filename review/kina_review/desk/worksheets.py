@@ -48,7 +48,7 @@ def write_worksheets(
         reviews: by (item_id, reviewer_id), for grading.
 
     Raises:
-        InputError: an id that cannot be a file name.
+        InputError: an id that cannot be a file name, or a sheet there that somebody has begun to fill in.
     """
     by_person: dict[str, list[Assignment]] = {}
     for slot in sorted(assignments, key=lambda slot: (slot.reviewer_id, str(slot.assignment_id))):
@@ -61,10 +61,26 @@ def write_worksheets(
         folder / f"{person}.csv": [_row(slot, items[slot.item_id], (reviews or {})) for slot in slots]
         for person, slots in by_person.items()
     }
+    for file in sheets:
+        _refuse_answers(file)
     make_folder(folder)  # only now: who is refused finds no folder begun
     for file, rows in sheets.items():
         write_csv(file, [*shown, *answers, HANDED_IN], rows)
     return list(sheets)
+
+
+def _refuse_answers(file: Path) -> None:
+    """Refuse to write over what a person has filled in: it stands nowhere else."""
+    filled = file.is_file() and [row for row in read_rows(file) if _is_answered(row)]
+    if filled:
+        raise InputError(
+            f"{file}:{filled[0].line}: holds answers ({len(filled)} rows), which would be lost",
+            hint="name another --folder, or collect them by `kina review pull` and move the sheets away",
+        )
+
+
+def _is_answered(row: Row) -> bool:
+    return any(row.values.get(name) for name in ANSWERS)
 
 
 def read_worksheets(folder: Path, handed_in: datetime | None = None) -> list[Annotation]:
@@ -89,7 +105,7 @@ def read_worksheets(folder: Path, handed_in: datetime | None = None) -> list[Ann
     faults: list[RowFault] = []
     for file in files:
         for row in read_rows(file):
-            if not any(row.values.get(name) for name in ANSWERS):
+            if not _is_answered(row):
                 continue
             try:
                 found.append(_annotation(file.stem, row, handed_in, seen))
