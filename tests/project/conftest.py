@@ -60,9 +60,9 @@ INPUTS = {
 """The salt is drawn at random where there is none: two projects would hide ids by other hashes."""
 
 
-def run_kina(folder: Path, *words: str) -> Result:
+def run_kina(folder: Path, *words: str, stdin: str | None = None) -> Result:
     with contextlib.chdir(folder):
-        return CliRunner().invoke(app, list(words))
+        return CliRunner().invoke(app, list(words), input=stdin)
 
 
 def ran(result: Result) -> list[str]:

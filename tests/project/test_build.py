@@ -486,8 +486,9 @@ def test_what_came_in_for_others_waits_for_its_own_reviews(built_full: Path, tmp
     topped = json.loads((folder / "topped.json").read_text())["item_ids"]
     (case,) = stages["top-up"]["cases"]
     assert case["subject"] == list(set(topped) - set(picks))
-    line = case["how"].partition(",")[0].split()[1:]
-    done = run_kina(folder, *line, "--json")
+    printed, line = case["how"].partition(";")[0].split(" | ")
+    ids = "\n".join(shlex.split(printed)[2:])
+    done = run_kina(folder, *shlex.split(line)[1:], "--json", stdin=ids)
     assert (done.exit_code, json.loads(done.stdout)["added"]) == (0, 2)
 
 
